@@ -75,9 +75,12 @@ def _wide(x: Any) -> Any:
 
 def frexp(x: Any) -> tuple[Any, Any]:
     """(fraction, exponent) with x = fraction * 2^exponent and 0.5 <= |fraction| < 1; zeros,
-    infinities and NaN are their own fraction, with the exponent 0. The exponent is int32.
+    infinities and NaN are their own fraction, with the exponent 0.
 
-    raises DTypeError: complex numbers
+    x: real numbers of any shape -> two arrays of that shape
+    dtype: the exponent int32, the fraction that of floats; integers and bools of 8 bits give
+    float16, of 16 float32, else float64
+    raises DTypeError: complex or no numbers
 
     NumPy: `numpy.frexp`, which leaves the exponent of infinities and NaN open.
 
@@ -113,9 +116,13 @@ def _power_of_two(n: Any, kind: DType) -> Any:
 
 
 def ldexp(x1: Any, x2: Any) -> Any:
-    """x1 * 2^x2, rounded once; x2: integers.
+    """x1 * 2^x2, rounded once.
 
-    raises DTypeError: complex numbers, or exponents that are no integers
+    x1: real numbers, x2: integers or bools, broadcast together
+    dtype: that of x1 if it is of floats; integers and bools of 8 bits give float16, of 16 float32,
+    else float64
+    raises DTypeError: complex or no numbers, or exponents that are no integers; ShapeError: they do
+    not broadcast; IntegerRangeError: an exponent beyond int64
 
     NumPy: `numpy.ldexp`.
 
@@ -147,7 +154,10 @@ def ldexp(x1: Any, x2: Any) -> Any:
 def spacing(x: Any) -> Any:
     """The distance from x to the next number away from 0, with the sign of x; NaN of infinities.
 
-    raises DTypeError: complex numbers
+    x: real numbers of any shape -> the same shape
+    dtype: floats keep theirs; integers and bools of 8 bits give float16, of 16 float32, else
+    float64
+    raises DTypeError: complex or no numbers
 
     NumPy: `numpy.spacing`.
 
@@ -172,10 +182,12 @@ def _weights(name: str, order: str) -> Any:
 
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
     """Eight elements each along an axis (of the flattened array if None), non-zero or not, as the
-    bits of a uint8, the first one the highest ("big") or the lowest ("little"); zeros are added at
-    the end.
+    bits of a uint8; zeros are added at the end.
 
-    raises DTypeError: neither bools nor integers; ArgumentError: another order
+    a: bools or integers, n along the axis -> ceil(n / 8) there; bitorder: the first one is the
+    highest bit ("big") or the lowest ("little")
+    raises DTypeError: neither bools nor integers, or an axis that is no integer; ArgumentError:
+    another order; AxisError: no such axis
 
     NumPy: `numpy.packbits`.
 
@@ -197,12 +209,13 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Any:
 def unpackbits(
     a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Any:
-    """The bits of uint8 elements along an axis (of the flattened array if None), as uint8, the
-    highest first ("big") or the lowest ("little"); count: how many of them, zeros added where there
-    are less, or, negative, how many not.
+    """The bits of uint8 elements along an axis (of the flattened array if None), as uint8.
 
-    raises DTypeError: no uint8; ArgumentError: another order; ShapeError: less bits than are left
-    out
+    a: uint8, n along the axis -> 8 n there, or `count`, zeros added where there are less; a
+    negative one is how many are left out; bitorder: the highest first ("big") or the lowest
+    ("little")
+    raises DTypeError: no uint8, or an axis or a count that is no integer; ArgumentError: another
+    order; AxisError: no such axis; ShapeError: less bits than are left out
 
     NumPy: `numpy.unpackbits`.
 

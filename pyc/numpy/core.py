@@ -42,7 +42,7 @@ from pyc.ir.types import ArrayType
 Shape = tuple[int, ...]
 Function = Callable[..., Any]
 
-_MOST_AXES = 64
+MOST_AXES = 64
 """As in NumPy."""
 _MOST_ELEMENTS = (1 << 63) // 16 - 1
 """Whose bytes 64 bits can count, whatever the type."""
@@ -230,8 +230,9 @@ def literal(x: Any, dtype: DType) -> Any:
         x = structural(x)
     if isinstance(x, complex) and not dtype.is_complex and dtype is not dt.b1:
         raise DTypeError(f"the complex number {x} does not fit {dtype.name}")
-    if dtype.is_integer and isinstance(x, int) and not fits(x, dtype):
-        raise IntegerRangeError(f"Python integer {x} out of bounds for {dtype.name}")
+    if isinstance(x, int) and not _is_held(x, dtype):
+        shown = x if x.bit_length() <= 256 else f"of {x.bit_length()} bits"
+        raise IntegerRangeError(f"Python integer {shown} out of bounds for {dtype.name}")
     text = type(x).__name__ if isinstance(x, int) else repr(x)
     return bind1("constant", value=_literal(x, text, dtype))
 
@@ -240,6 +241,17 @@ def fits(x: int, dtype: DType) -> bool:
     """Whether an integer type holds a Python integer."""
     info = np.iinfo(dtype.numpy)
     return bool(info.min <= x <= info.max)
+
+
+def _is_held(x: int, dtype: DType) -> bool:
+    """Whether a Python integer has a value of a type: also infinity, in floats smaller than
+    float64, by which NumPy makes them."""
+    if dtype.is_integer:
+        return fits(x, dtype)
+    return dtype is dt.b1 or -_LARGEST <= x <= _LARGEST
+
+
+_LARGEST = int(np.finfo(np.float64).max)
 
 
 @lru_cache(maxsize=1024)
@@ -307,8 +319,8 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
 
 def possible(name: str, shape: Shape) -> Shape:
     """`shape`, if NumPy could make an array of it; else ShapeError."""
-    if len(shape) > _MOST_AXES:
-        raise ShapeError(f"{name}: a result of {len(shape)} axes; {_MOST_AXES} are possible")
+    if len(shape) > MOST_AXES:
+        raise ShapeError(f"{name}: a result of {len(shape)} axes; {MOST_AXES} are possible")
     if prod(n for n in shape if n) > _MOST_ELEMENTS:
         raise ShapeError(f"{name}: a result of shape {shape} is larger than any memory")
     return shape

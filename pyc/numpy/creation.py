@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from math import prod
 from typing import Any
 
@@ -14,14 +13,17 @@ from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1, current, is_number, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
+    MOST_AXES,
     axis_of,
     broadcast,
     broadcast_shape,
     cast,
     constant,
     converted,
+    fits,
     integer,
     literal,
+    possible,
     result_dtype,
     separated,
     shape_of,
@@ -39,8 +41,11 @@ _SMALL = 64 * 1024
 def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
     """`x` as an array: any shape, its own dtype or `dtype`. Lists may hold traced values.
 
-    copy: True for an array of its own, False for an error where one is needed
-    raises ArgumentError: no copy may be made, and one is needed
+    copy: True for an array of its own, False for an error where one is needed; device: where it is
+    to be, by default that of `x`
+    raises ArgumentError: no copy may be made, and one is needed; DTypeError: no numbers, or another
+    dtype; ShapeError: rows of several lengths; IntegerRangeError: a Python integer that `dtype`
+    does not hold; DeviceError: no such device
 
     NumPy: `numpy.asarray`.
 
@@ -71,28 +76,36 @@ def _as_array(x: Any, dtype: Any) -> Any:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An `Array` of the memory of an array of another library (NumPy, torch, CuPy, JAX ...), shared
-    if that may be.
+    """An `Array` of the memory of an array of another library (NumPy, torch, CuPy, JAX ...), of its
+    shape and dtype, shared if that may be.
 
     x: has `__dlpack__` and `__dlpack_device__`; what writes to it later changes the `Array`, too.
     device: where the result is to be, by default where `x` is; copy: True for a copy, False for an
     error where one is needed, None for one where it is needed
-    raises DeviceError: a device that pyc does not have; BufferError: elements or a layout that
-    cannot be taken over, or a copy that may not be made
+    raises DTypeError: no such array; DeviceError: a device that pyc does not have; BufferError:
+    elements or a layout that cannot be taken over, or a copy that may not be made
 
     NumPy: `numpy.from_dlpack`.
 
     >>> from_dlpack(asarray([1.0, 2.0])).shape
     (2,)
     """
+    if not hasattr(x, "__dlpack__"):
+        raise DTypeError(
+            f"from_dlpack: needs an array with `__dlpack__`, got {type(x).__name__}",
+            fix="Use `asarray` for numbers and lists.",
+        )
     return imported(x, device, copy)
 
 
 def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -> Any:
-    """`x` as an array of its own, with new axes in front up to `ndmin`.
+    """`x` as an array of its own, with new axes in front up to `ndmin`; its own dtype or `dtype`.
 
-    copy: None for the memory of `x` where it may be shared, False for an error where it may not
-    raises ArgumentError: no copy may be made, and one is needed
+    copy: None for the memory of `x` where it may be shared, False for an error where it may not;
+    device: where it is to be, by default that of `x`
+    raises ArgumentError: no copy may be made, and one is needed; DTypeError: no numbers, another
+    dtype, or an `ndmin` that is no integer; ShapeError: rows of several lengths, or too many axes;
+    IntegerRangeError: a Python integer that `dtype` does not hold; DeviceError: no such device
 
     NumPy: `numpy.array`.
 
@@ -100,14 +113,21 @@ def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -
     array([1. , 2.5])
     """
     found = asarray(x, dtype, copy=False if copy is False else None)
-    missing = max(ndmin - len(shape_of(found)), 0)
-    if missing:
-        found = bind1("reshape", found, shape=(1,) * missing + shape_of(found))
+    rank = len(shape_of(found))
+    wanted = integer("array", "`ndmin`", ndmin)
+    if wanted > rank:
+        in_front = (1,) * min(wanted - rank, MOST_AXES + 1)
+        found = bind1("reshape", found, shape=possible("array", in_front + shape_of(found)))
     return current().copy(found) if copy else found
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """An array of `shape` with every element `fill_value`; dtype: that of the value by default.
+    """An array of `shape` with every element `fill_value`, which broadcasts.
+
+    dtype: None for that of the value; device: None for NumPy's memory
+    raises DTypeError: a shape that is not of integers, no numbers, or another dtype; ShapeError: a
+    negative or too large shape, or one to which the value does not broadcast; IntegerRangeError: a
+    Python integer that the dtype does not hold; DeviceError: no such device
 
     NumPy: `numpy.full`.
 
@@ -120,29 +140,46 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 def zeros(shape: Any, dtype: Any = None) -> Any:
-    """Zeros; dtype: float64 by default.
+    """An array of `shape` of zeros.
+
+    dtype: None for float64; device: None for NumPy's memory
+    raises DTypeError: a shape that is not of integers, or another dtype; ShapeError: a negative or
+    too large shape; DeviceError: no such device
 
     NumPy: `numpy.zeros`.
 
     >>> zeros((2,))
     array([0., 0.])
     """
-    return full(shape, literal(0, to_dtype(dtype or np.float64)))
+    return full(shape, literal(0, _float64_or(dtype)))
 
 
 def ones(shape: Any, dtype: Any = None) -> Any:
-    """Ones; dtype: float64 by default.
+    """An array of `shape` of ones.
+
+    dtype: None for float64; device: None for NumPy's memory
+    raises DTypeError: a shape that is not of integers, or another dtype; ShapeError: a negative or
+    too large shape; DeviceError: no such device
 
     NumPy: `numpy.ones`.
 
     >>> ones((2,))
     array([1., 1.])
     """
-    return full(shape, literal(1, to_dtype(dtype or np.float64)))
+    return full(shape, literal(1, _float64_or(dtype)))
+
+
+def _float64_or(dtype: Any) -> dt.DType:
+    return dt.f64 if dtype is None else to_dtype(dtype)
 
 
 def empty(shape: Any, dtype: Any = None) -> Any:
-    """Zeros: an element that was never set has no value that would be the same every time.
+    """An array of `shape` of zeros: an element that was never set has no value that would be the
+    same every time.
+
+    dtype: None for float64; device: None for NumPy's memory
+    raises DTypeError: a shape that is not of integers, or another dtype; ShapeError: a negative or
+    too large shape; DeviceError: no such device
 
     NumPy: `numpy.empty`.
 
@@ -155,17 +192,29 @@ def empty(shape: Any, dtype: Any = None) -> Any:
 def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) -> Any:
     """`full` with the shape and dtype of `x`, or others.
 
+    fill_value: broadcasts; shape, dtype: None for those of `x`; device: None for NumPy's memory
+    raises DTypeError: no numbers, complex ones for a real array, a shape that is not of integers,
+    or another dtype; ShapeError: a negative or too large shape, or one to which the value does not
+    broadcast; IntegerRangeError: a Python integer that the dtype does not hold; DeviceError: no
+    such device
+
     NumPy: `numpy.full_like`.
 
     >>> full_like([1, 2], 7)
     array([7, 7])
     """
     kind = type_of(value(x))
-    return full(kind.shape if shape is None else shape, fill_value, dtype or kind.dtype)
+    return full(
+        kind.shape if shape is None else shape, fill_value, kind.dtype if dtype is None else dtype
+    )
 
 
 def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-    """Zeros of the shape and dtype of `x`, or others.
+    """Zeros of the shape and dtype of an array, or of others.
+
+    x: an array; shape, dtype: None for those of `x`; device: None for NumPy's memory
+    raises DTypeError: no numbers, a shape that is not of integers, or another dtype; ShapeError: a
+    negative or too large shape; DeviceError: no such device
 
     NumPy: `numpy.zeros_like`.
 
@@ -176,7 +225,11 @@ def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
 
 
 def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
-    """Ones of the shape and dtype of `x`, or others.
+    """Ones of the shape and dtype of an array, or of others.
+
+    x: an array; shape, dtype: None for those of `x`; device: None for NumPy's memory
+    raises DTypeError: no numbers, a shape that is not of integers, or another dtype; ShapeError: a
+    negative or too large shape; DeviceError: no such device
 
     NumPy: `numpy.ones_like`.
 
@@ -188,6 +241,10 @@ def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
 
 def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
     """As `zeros_like`.
+
+    x: an array; shape, dtype: None for those of `x`; device: None for NumPy's memory
+    raises DTypeError: no numbers, a shape that is not of integers, or another dtype; ShapeError: a
+    negative or too large shape; DeviceError: no such device
 
     NumPy: `numpy.empty_like`.
 
@@ -203,8 +260,13 @@ def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:
 
 
 def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
-    """start, start + step, ... below stop (from 0 if only one number is given). The three must be
-    concrete: they decide the shape.
+    """start, start + step, ... below stop (from 0 if only one number is given), as an array (n,).
+    The
+    three must be concrete: they decide the shape.
+
+    dtype: None for that of the numbers; device: None for NumPy's memory
+    raises DTypeError: no numbers, or another dtype; ArgumentError: a step of 0, or more elements
+    than an array can have; DeviceError: no such device
 
     NumPy: `numpy.arange`.
 
@@ -219,7 +281,13 @@ def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -
             integer("arange", "an end or a step", x)  # raises: it is traced, or no number
     kind_given: Any = None if dtype is None else to_dtype(dtype).numpy
     numbers: Any = np.arange
-    whole = numbers(start, stop, step, kind_given)
+    try:
+        whole = numbers(start, stop, step, kind_given)
+    except (ValueError, ZeroDivisionError):
+        raise ArgumentError(
+            f"arange: no array has the numbers from {start} to {stop} by {step}",
+            fix="Take finite ends, and a step that is not 0.",
+        ) from None
     kind = dt.of(whole.dtype)
     if kind is None:
         raise DTypeError(f"arange: dtype {whole.dtype} is not supported")
@@ -253,11 +321,15 @@ def linspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """`num` evenly spaced numbers from start to stop, along a new axis if these are arrays, of the
-    float type that they promote to; integers of a `dtype` are rounded down. retstep: a tuple with
-    how far they are apart, NaN of a single one.
+    """`num` evenly spaced numbers from start to stop, along a new axis if these are arrays, which
+    broadcast. endpoint: stop is the last of them, else the first one left out; retstep: a tuple
+    with how far they are apart, NaN of a single one.
 
-    raises ShapeError: a negative number of samples; AxisError: no such axis
+    dtype: None for the float type that start and stop promote to; integers are rounded down;
+    device: None for NumPy's memory
+    raises DTypeError: no numbers, a `num` or an axis that is no integer, or another dtype;
+    ShapeError: a negative or too large number of samples, or ends that do not broadcast; AxisError:
+    no such axis; DeviceError: no such device
 
     NumPy: `numpy.linspace`.
 
@@ -267,7 +339,9 @@ def linspace(
     num = integer("linspace", "`num`", num)
     if num < 0:
         raise ShapeError(f"linspace: the number of samples must not be negative, got {num}")
-    if is_number(start) and is_number(stop) and not axis:
+    possible("linspace", (num,))
+    axis = integer("linspace", "an axis", axis)
+    if is_number(start) and is_number(stop) and not axis and _fit_int64(start, stop):
         wanted: Any = None if dtype is None else to_dtype(dtype).numpy
         whole, step = np.linspace(start, stop, num, endpoint, True, wanted)  # type: ignore[call-overload]
         if whole.nbytes <= _SMALL:
@@ -300,6 +374,11 @@ def linspace(
     return (found, step if parts > 0 else constant(np.float64(np.nan))) if retstep else found
 
 
+def _fit_int64(*numbers: Any) -> bool:
+    """Whether NumPy makes floats of Python integers."""
+    return all(type(x) is not int or fits(x, dt.i64) for x in numbers)
+
+
 def logspace(
     start: Any,
     stop: Any,
@@ -310,7 +389,12 @@ def logspace(
     axis: int = 0,
 ) -> Any:
     """base ** x at `num` evenly spaced x from start to stop, along a new axis if one of the three
-    is an array. Float64 by default.
+    is an array; they broadcast. endpoint: stop is the last of them, else the first one left out.
+
+    dtype: None for float64, or the complex type of the three
+    raises DTypeError: no numbers, a `num` or an axis that is no integer, or another dtype;
+    ShapeError: a negative or too large number of samples, or arrays that do not broadcast;
+    AxisError: no such axis
 
     NumPy: `numpy.logspace`.
 
@@ -335,7 +419,11 @@ def logspace(
 
 def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any:
     """The index of each place of a grid: (rank, *dimensions); sparse: a tuple of one array for each
-    axis, of extent 1 along the others. dtype: None is NumPy's, float64, of `sparse` int64.
+    axis, of extent 1 along the others.
+
+    dtype: int64 by default; None is NumPy's, float64, of `sparse` int64
+    raises DTypeError: dimensions that are not integers, or another dtype; ShapeError: none, or
+    negative or too large ones
 
     NumPy: `numpy.indices`.
 
@@ -358,7 +446,11 @@ def indices(dimensions: Any, dtype: Any = np.int64, sparse: bool = False) -> Any
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on diagonal k of an (N, M) array, zeros elsewhere.
+    """Ones on diagonal k of an (N, M) array, zeros elsewhere; M: None for N.
+
+    dtype: None for float64; device: None for NumPy's memory
+    raises DTypeError: sizes or a `k` that are no integers, or another dtype; ShapeError: negative
+    or too large sizes; DeviceError: no such device
 
     NumPy: `numpy.eye`.
 
@@ -367,16 +459,20 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
            [0., 0.]])
     """
     shape = rows, columns = to_shape("eye", (N, N if M is None else M))
-    k = _diagonal(k, rows, columns)
+    k = _diagonal("eye", k, rows, columns)
     if _is_written(shape):
-        return constant(np.eye(rows, columns, k, bool).astype(to_dtype(dtype or np.float64).numpy))
+        return constant(np.eye(rows, columns, k, bool).astype(_float64_or(dtype).numpy))
     row, column = iota(shape, 0, dt.i64), iota(shape, 1, dt.i64)
     moved = bind1("add", row, broadcast(literal(k, dt.i64), shape))
-    return cast(bind1("eq", moved, column), to_dtype(dtype or np.float64))
+    return cast(bind1("eq", moved, column), _float64_or(dtype))
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """`eye(n)`.
+    """`eye(n)`: an array (n, n).
+
+    dtype: None for float64; device: None for NumPy's memory
+    raises DTypeError: a size that is no integer, or another dtype; ShapeError: a negative or too
+    large size; DeviceError: no such device
 
     NumPy: `numpy.identity`.
 
@@ -393,9 +489,9 @@ def _is_written(shape: tuple[int, ...]) -> bool:
     return not is_tracing() and prod(shape) <= _SMALL
 
 
-def _diagonal(k: int, rows: int, columns: int) -> int:
+def _diagonal(name: str, k: Any, rows: int, columns: int) -> int:
     """The number of a diagonal of a matrix; one beyond its corners is the first that is."""
-    return max(-rows, min(operator.index(k), columns))
+    return max(-rows, min(integer(name, "`k`", k), columns))
 
 
 def _triangle(name: str, x: Any, k: int, test: str) -> Any:
@@ -407,7 +503,7 @@ def _triangle(name: str, x: Any, k: int, test: str) -> Any:
         shape = (*shape, *shape)
         x = broadcast(x, shape)
     rank = len(shape)
-    k = _diagonal(k, *shape[-2:])
+    k = _diagonal(name, k, *shape[-2:])
     row, column = iota(shape, rank - 2, dt.i64), iota(shape, rank - 1, dt.i64)
     keep = bind1(test, column, bind1("add", row, broadcast(literal(k, dt.i64), shape)))
     zero = broadcast(literal(0, type_of(x).dtype), shape)
@@ -415,7 +511,10 @@ def _triangle(name: str, x: Any, k: int, test: str) -> Any:
 
 
 def tril(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros above diagonal k. A line stands for a square of equal rows.
+    """`x` with zeros above diagonal k: (..., m, n) -> the same shape and dtype. A line stands for a
+    square of equal rows.
+
+    raises DTypeError: no numbers, rank 0, or a `k` that is no integer
 
     NumPy: `numpy.tril`.
 
@@ -427,7 +526,10 @@ def tril(x: Any, k: int = 0) -> Any:
 
 
 def triu(x: Any, k: int = 0) -> Any:
-    """`x` (..., m, n) with zeros below diagonal k. A line stands for a square of equal rows.
+    """`x` with zeros below diagonal k: (..., m, n) -> the same shape and dtype. A line stands for a
+    square of equal rows.
+
+    raises DTypeError: no numbers, rank 0, or a `k` that is no integer
 
     NumPy: `numpy.triu`.
 
@@ -439,7 +541,12 @@ def triu(x: Any, k: int = 0) -> Any:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones at and below diagonal k of an (N, M) array; numbers below 0 count as 0, as in NumPy.
+    """Ones at and below diagonal k of an (N, M) array; numbers below 0 count as 0, as in NumPy. M:
+    None for N.
+
+    dtype: None for float64
+    raises DTypeError: sizes or a `k` that are no integers, or another dtype; ShapeError: too large
+    sizes
 
     NumPy: `numpy.tri`.
 
@@ -450,17 +557,19 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     sizes = (integer("tri", "a size", n) for n in (N, N if M is None else M))
     shape = rows, columns = to_shape("tri", tuple(max(n, 0) for n in sizes))
     if _is_written(shape):
-        k = _diagonal(k, rows, columns)
-        return constant(np.tri(rows, columns, k, bool).astype(to_dtype(dtype or np.float64).numpy))
-    return tril(ones(shape, dtype or np.float64), k)
+        k = _diagonal("tri", k, rows, columns)
+        return constant(np.tri(rows, columns, k, bool).astype(_float64_or(dtype).numpy))
+    return tril(ones(shape, dtype), k)
 
 
 def meshgrid(
     *xs: Any, indexing: str = "xy", sparse: bool = False, copy: bool = True
 ) -> tuple[Any, ...]:
-    """Coordinate arrays of coordinate vectors: shape (len(x2), len(x1), ...) for "xy", in order of
-    the arguments for "ij"; sparse: of extent 1 along the axes of the others. copy: False for
-    arrays that share the memory of the vectors.
+    """Coordinate arrays of coordinate vectors `xs`, each of its dtype: shape (len(x2), len(x1),
+    ...) for the indexing "xy", in order of the arguments for "ij"; sparse: of extent 1 along the
+    axes of the others. copy: False for arrays that share the memory of the vectors.
+
+    raises ArgumentError: another indexing; DTypeError: no numbers
 
     NumPy: `numpy.meshgrid`.
 
@@ -486,7 +595,9 @@ def meshgrid(
 
 
 def copy(x: Any) -> Any:
-    """An array of its own with the elements of `x`.
+    """An array of its own with the elements of `x`: any shape -> the same shape and dtype.
+
+    raises DTypeError: no numbers
 
     NumPy: `numpy.copy`.
 
@@ -497,7 +608,10 @@ def copy(x: Any) -> Any:
 
 
 def broadcast_to(x: Any, shape: Any) -> Any:
-    """`x` repeated along new and unit axes to `shape`.
+    """`x` repeated along new and unit axes to `shape`, of its dtype.
+
+    raises DTypeError: no numbers, or a shape that is not of integers; ShapeError: it does not
+    broadcast to the shape, or that is negative or too large
 
     NumPy: `numpy.broadcast_to`.
 
@@ -512,7 +626,9 @@ def broadcast_to(x: Any, shape: Any) -> Any:
 
 
 def broadcast_arrays(*xs: Any) -> tuple[Any, ...]:
-    """The arguments broadcast to their common shape.
+    """The arguments `xs` broadcast to their common shape, each of its dtype.
+
+    raises DTypeError: no numbers; ShapeError: they do not broadcast
 
     NumPy: `numpy.broadcast_arrays`.
 
@@ -527,7 +643,11 @@ def broadcast_arrays(*xs: Any) -> tuple[Any, ...]:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that these broadcast to.
+    """The shape that arrays of these `shapes`, of any dtype, broadcast to; each is an integer or a
+    tuple of them.
+
+    raises DTypeError: a shape that is not of integers; ShapeError: they do not broadcast, or one is
+    negative or too large
 
     NumPy: `numpy.broadcast_shapes`.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import DTypeError
+from pyc.errors import ArgumentError, DTypeError
 from pyc.ir.dtype import DType
 from pyc.numpy.core import dtype_of, result_dtype, to_dtype, value
 
@@ -25,16 +25,23 @@ _KINDS = {
     "complex floating": ("complex",),
     "numeric": ("int", "uint", "float", "complex"),
 }
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def result_type(*items: Any) -> np.dtype[Any]:
-    """The dtype that arrays, dtypes and Python numbers promote to.
+    """The dtype that `items` promote to: arrays, dtypes and Python numbers.
+
+    raises DTypeError: no numbers, another dtype, or no common one; ArgumentError: no items
 
     NumPy: `numpy.result_type`.
 
     >>> result_type("int8", "uint8")
     dtype('int16')
     """
+    if not items:
+        raise ArgumentError(
+            "result_type: needs an array or a dtype at least", fix="Write `result_type(x)`."
+        )
     values = []
     for x in items:
         is_type = isinstance(x, (type, np.dtype, str))
@@ -46,11 +53,16 @@ def can_cast(source: Any, target: Any, casting: str = "safe") -> bool:
     """Whether every value of `source` (a dtype or an array) is kept by dtype `target`, or whether
     another rule of NumPy's allows the conversion.
 
+    casting: "no", "equiv", "safe", "same_kind" or "unsafe"
+    raises DTypeError: another dtype, or no numbers; ArgumentError: another casting
+
     NumPy: `numpy.can_cast`.
 
     >>> can_cast("int32", "float64")
     True
     """
+    if casting not in _CASTINGS:
+        raise ArgumentError(f"can_cast: `casting` must be one of {_CASTINGS}, got {casting!r}")
     is_type = isinstance(source, (type, np.dtype, str))
     kind = to_dtype(source) if is_type else result_dtype(value(source))
     return bool(np.can_cast(kind.numpy, to_dtype(target).numpy, casting))  # type: ignore[arg-type]
@@ -58,6 +70,10 @@ def can_cast(source: Any, target: Any, casting: str = "safe") -> bool:
 
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind of the array API standard, is a dtype, or any of a tuple.
+
+    kind: "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex
+    floating", "numeric", a dtype, or a tuple of these
+    raises DTypeError: another dtype or kind
 
     NumPy: `numpy.isdtype`.
 
@@ -92,25 +108,36 @@ class FloatLimits:
 
 
 def finfo(dtype: Any) -> FloatLimits:
-    """Limits of a float type, of that of an array, or of the parts of a complex type.
+    """Limits of the float type `dtype`, of that of an array, or of the parts of a complex type.
+
+    raises DTypeError: no dtype and no array; ArgumentError: a type of integers or bools
 
     NumPy: `numpy.finfo`.
 
     >>> finfo("float32").eps
     1.1920928955078125e-07
     """
-    return FloatLimits(_type_asked(dtype).real.limits)
+    kind = _type_asked(dtype)
+    if kind.kind not in ("float", "complex"):
+        raise ArgumentError(f"finfo: {kind} is no float type", fix="Use `iinfo` for integers.")
+    return FloatLimits(kind.real.limits)
 
 
 def iinfo(dtype: Any) -> Any:
-    """Limits of an integer type, or of that of an array.
+    """Limits of the integer type `dtype`, or of that of an array.
+
+    raises DTypeError: no dtype and no array; ArgumentError: a type of floats, complex numbers or
+    bools
 
     NumPy: `numpy.iinfo`.
 
     >>> iinfo("int8").max
     127
     """
-    return np.iinfo(_type_asked(dtype).numpy)
+    kind = _type_asked(dtype)
+    if not kind.is_integer:
+        raise ArgumentError(f"iinfo: {kind} is no integer type", fix="Use `finfo` for floats.")
+    return np.iinfo(kind.numpy)
 
 
 def _type_asked(x: Any) -> DType:

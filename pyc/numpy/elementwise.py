@@ -22,6 +22,7 @@ from pyc.numpy.core import (
     dtype_of,
     fits,
     floating,
+    integer,
     literal,
     named,
     operands,
@@ -650,6 +651,7 @@ def round(x: Any, decimals: int = 0) -> Any:
     array([ 1.2, -1.3])
     """
     (x,) = operands("round", x)
+    decimals = integer("round", "`decimals`", decimals)
     if dtype_of(x).is_complex:
         return bind1("complex", round(real(x), decimals), round(imag(x), decimals))
     if dtype_of(x) is dt.b1:

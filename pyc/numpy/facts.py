@@ -3,16 +3,17 @@ and its buffers hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError
+from pyc.errors import ArgumentError, DTypeError, PycError, ShapeError
 from pyc.interpreter import current, is_number
 from pyc.ir import dtype as dt
-from pyc.numpy.core import axes_of, constant, dtype_of, shape_of, to_dtype, value
+from pyc.numpy.core import axes_of, constant, dtype_of, integer, shape_of, to_dtype, value
 from pyc.numpy.creation import asarray
 from pyc.numpy.factorisations import finite
 from pyc.numpy.linear_algebra import contraction_path
@@ -30,11 +31,29 @@ False_, True_ = np.False_, np.True_
 index_exp, s_ = np.index_exp, np.s_
 
 
+def _by_numpy(name: str, call: Callable[[], Any], refused: type[PycError] = ArgumentError) -> Any:
+    """What NumPy makes of arguments; what it refuses is an error at the user's line. refused: that
+    of a value, where a type is a DTypeError."""
+    fix = f"`numpy.{name}` says what it takes."
+    try:
+        return call()
+    except PycError:
+        raise
+    except TypeError as error:
+        raise DTypeError(f"{name}: {error}", fix=fix) from None
+    except ValueError as error:
+        raise refused(f"{name}: {error}", fix=fix) from None
+    except (IndexError, OverflowError) as error:
+        raise ArgumentError(f"{name}: {error}", fix=fix) from None
+
+
 # --- shapes and types -----------------------------------------------------------------------------
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The extents of the axes. NumPy: `numpy.shape`.
+    """The extents of the axes of `a`, of any dtype. NumPy: `numpy.shape`.
+
+    raises DTypeError: no numbers
 
     >>> shape([[1, 2, 3]])
     (1, 3)
@@ -43,7 +62,9 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def ndim(a: Any) -> int:
-    """The number of axes. NumPy: `numpy.ndim`.
+    """The number of axes of an array `a` of any dtype. NumPy: `numpy.ndim`.
+
+    raises DTypeError: no numbers
 
     >>> ndim([[1, 2, 3]])
     2
@@ -52,9 +73,11 @@ def ndim(a: Any) -> int:
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """The number of elements, or of those along an axis or several. NumPy: `numpy.size`.
+    """The number of elements of an array `a` of any dtype, or of those along an axis or several.
+    NumPy: `numpy.size`.
 
-    raises AxisError: there is no such axis
+    raises DTypeError: no numbers, or an axis that is no integer; AxisError: no such axis;
+    ShapeError: an axis is given twice
 
     >>> size([[1, 2, 3]]), size([[1, 2, 3]], 1)
     (3, 3)
@@ -64,7 +87,9 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the type is complex. NumPy: `numpy.iscomplexobj`.
+    """Whether the dtype of an array or a number `x` is complex. NumPy: `numpy.iscomplexobj`.
+
+    raises DTypeError: no numbers
 
     >>> iscomplexobj([1j, 0])
     True
@@ -73,7 +98,9 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the type is not complex. NumPy: `numpy.isrealobj`.
+    """Whether the dtype of an array or a number `x` is not complex. NumPy: `numpy.isrealobj`.
+
+    raises DTypeError: no numbers
 
     >>> isrealobj([1.0])
     True
@@ -82,8 +109,8 @@ def isrealobj(x: Any) -> bool:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether something is a number, a text or another scalar of Python or NumPy, and no array, of
-    rank 0 neither. NumPy: `numpy.isscalar`.
+    """Whether `element` is a number of any dtype, a text or another scalar of Python or NumPy, and
+    no array, of rank 0 neither. It raises nothing. NumPy: `numpy.isscalar`.
 
     >>> isscalar(1.5), isscalar([1.5])
     (True, False)
@@ -94,7 +121,8 @@ def isscalar(element: Any) -> bool:
 
 
 def iterable(y: Any) -> bool:
-    """Whether something can be iterated over. NumPy: `numpy.iterable`.
+    """Whether `y` can be iterated over, as an array of any dtype that has axes. It raises
+    nothing. NumPy: `numpy.iterable`.
 
     >>> iterable([1]), iterable(1)
     (True, False)
@@ -105,16 +133,20 @@ def iterable(y: Any) -> bool:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a type is below another one in NumPy's tree of types. NumPy: `numpy.issubdtype`.
+    """Whether dtype `arg1` is below `arg2` in NumPy's tree of types of arrays. NumPy:
+    `numpy.issubdtype`.
+
+    raises DTypeError: no dtype
 
     >>> issubdtype(np.float32, np.floating)
     True
     """
-    return bool(np.issubdtype(arg1, arg2))
+    return bool(_by_numpy("issubdtype", partial(np.issubdtype, arg1, arg2)))
 
 
 def promote_types(type1: Any, type2: Any) -> np.dtype[Any]:
-    """The smallest type that two types lead to. NumPy: `numpy.promote_types`.
+    """The smallest dtype that those of two arrays, `type1` and `type2`, lead to. NumPy:
+    `numpy.promote_types`.
 
     raises DTypeError: a type that pyc does not have, or types that have no common one
 
@@ -145,7 +177,9 @@ def common_type(*arrays: Any) -> type[Any]:
 
 
 def min_scalar_type(a: Any) -> np.dtype[Any]:
-    """The smallest type that holds a number; the type of an array. NumPy: `numpy.min_scalar_type`.
+    """The smallest dtype that holds a number `a`; that of an array. NumPy: `numpy.min_scalar_type`.
+
+    raises DTypeError: no numbers
 
     >>> min_scalar_type(300)
     dtype('uint16')
@@ -154,20 +188,32 @@ def min_scalar_type(a: Any) -> np.dtype[Any]:
 
 
 def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy") -> tuple[Any, str]:
-    """The order of pairs in which `einsum` multiplies operands of these shapes, and a text that
-    tells the cost. NumPy: `numpy.einsum_path`.
+    """The order of pairs in which `einsum` multiplies operands of these shapes, whatever their
+    dtypes, and a text that tells the cost. NumPy: `numpy.einsum_path`.
+
+    subscripts: as of `einsum`; optimize: "greedy", "optimal", a bool, or a path
+    raises ShapeError: subscripts that do not fit the shapes; DTypeError: operands that are no
+    numbers, or another `optimize`; ArgumentError: a path that does not fit
 
     >>> einsum_path("ij,jk,kl->il", np.ones((2, 3)), np.ones((3, 4)), np.ones((4, 5)))[0]
     ['einsum_path', (1, 2), (0, 1)]
     """
-    return contraction_path(subscripts, operands, optimize)
+    find = partial(contraction_path, subscripts, operands, optimize)
+    return _by_numpy("einsum_path", find, ShapeError)  # type: ignore[no-any-return]
 
 
 # --- arrays ---------------------------------------------------------------------------------------
 
 
 def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | None = None) -> Any:
-    """`asarray`: there are no classes of arrays. NumPy: `numpy.asanyarray`.
+    """`asarray`, in shape, dtype and errors: there are no classes of arrays. NumPy:
+    `numpy.asanyarray`.
+
+    a: an array, a number or a list; dtype: None for its own; order: without effect, arrays lie by
+    rows; copy, device: as of `asarray`
+    raises DTypeError: no numbers, or another dtype; ArgumentError: no copy may be made, and one is
+    needed; IntegerRangeError: a Python integer that `dtype` does not hold; DeviceError: no such
+    device
 
     >>> asanyarray([1, 2]).tolist()
     [1, 2]
@@ -180,6 +226,9 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
     """`a` with one axis or more; arrays lie by rows, whatever is asked for. NumPy:
     `numpy.asfortranarray`.
 
+    dtype: None for its own
+    raises DTypeError: no numbers, or another dtype
+
     >>> asfortranarray(1).tolist()
     [1]
     """
@@ -191,7 +240,9 @@ def asfortranarray(a: Any, dtype: Any = None) -> Any:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """`asarray` of what has no NaN and no infinity. NumPy: `numpy.asarray_chkfinite`.
 
-    raises LinearAlgebraError, a ValueError, when the program runs: it has
+    dtype: None for that of `a`; order: without effect, arrays lie by rows
+    raises DTypeError: no numbers, or another dtype; LinearAlgebraError: there is one, when the
+    program runs; IntegerRangeError: a Python integer that `dtype` does not hold
 
     >>> asarray_chkfinite([1.0, 2.0]).tolist()
     [1.0, 2.0]
@@ -207,13 +258,16 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     """`asarray`; what is required of the memory of arrays is so, or cannot be told from their
     values. It may share the memory of `a`. NumPy: `numpy.require`.
 
-    raises ArgumentError: an unknown requirement
+    dtype: None for its own; requirements: one name or several of NumPy's; like: without effect
+    raises ArgumentError: an unknown requirement; DTypeError: no numbers, another dtype, or
+    requirements that are no list
 
     >>> require([1, 2], np.float32, ["C"]).dtype
     dtype('float32')
     """
     del like
-    given = [requirements] if isinstance(requirements, str) else list(requirements or ())
+    given = [requirements] if isinstance(requirements, str) else requirements or ()
+    given = _by_numpy("require", partial(list, given))
     unknown = [each for each in given if str(each).upper() not in _REQUIREMENTS]
     if unknown:
         raise ArgumentError(
@@ -231,13 +285,23 @@ _REQUIREMENTS = (
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
-    """A line of the items of an iterable, all or the first `count`. NumPy: `numpy.fromiter`.
+    """The items of an iterable, all or the first `count`, as an array (n,) of `dtype`. NumPy:
+    `numpy.fromiter`.
 
-    raises ArgumentError: fewer items than `count`
+    iter: gives numbers
+    raises ArgumentError: fewer items than `count`; DTypeError: no iterable, no numbers, another
+    dtype, or a count that is no integer; IntegerRangeError: a Python integer that `dtype` does not
+    hold
 
     >>> fromiter((k * k for k in range(4)), np.int64).tolist()
     [0, 1, 4, 9]
     """
+    count = integer("fromiter", "`count`", count)
+    if not np.iterable(iter):
+        raise DTypeError(
+            f"fromiter: needs an iterable, got {type(iter).__name__}",
+            fix="Pass a list, a range or a generator.",
+        )
     items: list[Any] = []
     for item in iter:
         if len(items) == count:
@@ -252,21 +316,30 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1) -> Any:
 
 
 def frombuffer(buffer: Any, dtype: Any = np.float64, count: int = -1, offset: int = 0) -> Any:
-    """A line of the numbers in the memory of an object such as `bytes`, copied. NumPy:
-    `numpy.frombuffer`, which shares the memory.
+    """The numbers in the memory of an object such as `bytes`, copied into an array (n,) of `dtype`.
+    NumPy: `numpy.frombuffer`, which shares the memory.
 
-    raises DTypeError: a type that pyc does not have; ValueError: a buffer of another size
+    buffer: what holds bytes; count: how many numbers, -1 for all; offset: bytes to leave out before
+    raises DTypeError: no buffer, another dtype, or a count that is no integer; ArgumentError: a
+    buffer of another size
 
     >>> frombuffer(bytes([1, 2]), np.uint8).tolist()
     [1, 2]
     """
-    return constant(np.frombuffer(buffer, to_dtype(dtype).numpy, count, offset))
+    read = partial(np.frombuffer, buffer, to_dtype(dtype).numpy, count, offset)
+    return constant(_by_numpy("frombuffer", read))
 
 
 def fromstring(string: Any, dtype: Any = np.float64, count: int = -1, *, sep: str) -> Any:
-    """A line of the numbers that a text has between separators. NumPy: `numpy.fromstring`.
+    """The numbers that a text has between separators, as an array (n,) of `dtype`. NumPy:
+    `numpy.fromstring`.
+
+    string: of numbers; count: how many of them, -1 for all; sep: what is between them
+    raises DTypeError: no text, another dtype, or a count that is no integer; ArgumentError: a text
+    that is not of numbers
 
     >>> fromstring("1 2 3", sep=" ").tolist()
     [1.0, 2.0, 3.0]
     """
-    return constant(np.fromstring(string, to_dtype(dtype).numpy, count, sep=sep))
+    read = partial(np.fromstring, string, to_dtype(dtype).numpy, count, sep=sep)
+    return constant(_by_numpy("fromstring", read))

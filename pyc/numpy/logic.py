@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError
 from pyc.forks import load
 from pyc.interpreter import bind1, weak_type
 from pyc.ir import dtype as dt
@@ -37,7 +37,12 @@ _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "l
 
 
 _PAIR = (
-    "x, y: broadcast together -> bools of that shape\n\nraises ShapeError: they do not broadcast"
+    "x, y: numbers, broadcast together -> bools of that shape\n"
+    "raises DTypeError: no numbers; ShapeError: they do not broadcast"
+)
+_TEST = (
+    "x: numbers of any shape -> bools of the same shape\nraises DTypeError: no numbers; "
+    "IntegerRangeError: a Python integer beyond int64"
 )
 
 
@@ -115,6 +120,9 @@ logical_xor = _logical("logical_xor", "logical_xor", "Exactly one is non-zero.")
 def logical_not(x: Any) -> Any:
     """x is zero.
 
+    x: numbers of any shape -> bools of the same shape
+    raises DTypeError: no numbers
+
     NumPy: `numpy.logical_not`.
 
     >>> logical_not([True, False])
@@ -125,16 +133,18 @@ def logical_not(x: Any) -> Any:
 
 def of_integers(name: str, summary: str, kinds: str = "bool int uint") -> Function:
     """A function of two arrays of integers, and of bools where `kinds` has them."""
+    taken = "integers or bools" if "bool" in kinds else "integers"
 
     def function(x: Any, y: Any) -> Any:
         x, y = operands(name, x, y)
         if dtype_of(x).kind not in kinds.split():
-            needed = "integers or bools" if "bool" in kinds else "integers"
-            raise DTypeError(f"{name}: needs {needed}, got {type_text(x)}")
+            raise DTypeError(f"{name}: needs {taken}, got {type_text(x)}")
         return bind1(name, x, y)
 
     facts = (
-        f"x, y: of {kinds}, broadcast together -> the promoted dtype\n\nraises DTypeError: others"
+        f"x, y: {taken}, broadcast together -> the promoted dtype\nraises DTypeError: others, "
+        "also int64 with uint64; ShapeError: they do not broadcast;\nIntegerRangeError: a Python "
+        "integer that the dtype does not hold"
     )
     return named(function, name, summary, facts)
 
@@ -148,6 +158,9 @@ bitwise_xor = of_integers("bitwise_xor", "Bits set in one of the two.")
 
 def invert(x: Any) -> Any:
     """The complement of each bit; logical not of bools.
+
+    x: integers or bools of any shape -> the same shape and dtype
+    raises DTypeError: others; IntegerRangeError: a Python integer beyond int64
 
     NumPy: `numpy.bitwise_invert`.
 
@@ -165,7 +178,10 @@ bitwise_invert = bitwise_not = invert
 
 
 def bitwise_count(x: Any) -> Any:
-    """The number of bits set in |x|, uint8.
+    """The number of bits set in |x|.
+
+    x: integers or bools of any shape -> uint8 of the same shape
+    raises DTypeError: others; IntegerRangeError: a Python integer beyond int64
 
     NumPy: `numpy.bitwise_count`.
 
@@ -188,7 +204,7 @@ def _test(name: str, op: str, otherwise: bool, summary: str) -> Function:
             return bind1(op, x)
         return broadcast(literal(otherwise, dt.b1), shape_of(x))
 
-    return named(function, name, summary, "x: numbers of any shape -> bools of the same shape")
+    return named(function, name, summary, _TEST)
 
 
 isnan = _test("isnan", "isnan", False, "x is NaN.")
@@ -200,6 +216,9 @@ isfinite = _test("isfinite", "isfinite", True, "x is neither NaN nor infinite.")
 
 def signbit(x: Any) -> Any:
     """The sign bit is set (-0.0 included).
+
+    x: real numbers of any shape -> bools of the same shape
+    raises DTypeError: complex or no numbers; IntegerRangeError: a Python integer beyond int64
 
     NumPy: `numpy.signbit`.
 
@@ -217,6 +236,9 @@ def signbit(x: Any) -> Any:
 def isneginf(x: Any) -> Any:
     """x is -inf.
 
+    x: real numbers of any shape -> bools of the same shape
+    raises DTypeError: complex or no numbers; IntegerRangeError: a Python integer beyond int64
+
     NumPy: `numpy.isneginf`.
 
     >>> isneginf([1.0, -float("inf")])
@@ -228,6 +250,9 @@ def isneginf(x: Any) -> Any:
 def isposinf(x: Any) -> Any:
     """x is +inf.
 
+    x: real numbers of any shape -> bools of the same shape
+    raises DTypeError: complex or no numbers; IntegerRangeError: a Python integer beyond int64
+
     NumPy: `numpy.isposinf`.
 
     >>> isposinf([1.0, float("inf")])
@@ -237,18 +262,32 @@ def isposinf(x: Any) -> Any:
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """x where the condition is non-zero, else y; the three broadcast together. Without x and y the
-    places where it is non-zero, as `nonzero`: ConcretizationError for a traced condition.
+    """x where the condition is non-zero, else y. Without x and y the places where it is non-zero,
+    as `nonzero`: one array of int64 for each axis.
+
+    condition, x, y: numbers, broadcast together -> the promoted dtype of x and y
+    raises DTypeError: no numbers, or no common dtype; ShapeError: they do not broadcast;
+    ArgumentError: one of x and y alone, or places in a number; ConcretizationError: places under a
+    traced condition; IntegerRangeError: a Python integer that the dtype does not hold
 
     NumPy: `numpy.where`.
 
     >>> where([True, False], 1, 2)
     array([1, 2])
     """
-    known = known_elements(value(condition)) if x is None and y is None else None
-    if known is not None and known.ndim:
-        return tuple(map(constant, np.nonzero(known)))
-    if x is None or y is None:
+    if (x is None) != (y is None):
+        raise ArgumentError(
+            "where: needs both `x` and `y`, or neither", fix="Write `where(condition, x, y)`."
+        )
+    if x is None:
+        mask = value(condition)
+        if not shape_of(mask):
+            raise ArgumentError(
+                f"where: {type_text(mask)} has no places", fix="Pass `np.atleast_1d(condition)`."
+            )
+        known = known_elements(mask)
+        if known is not None:
+            return tuple(map(constant, np.nonzero(known)))
         raise ConcretizationError(
             "where: without `x` and `y`, the number of places depends on data",
             fix="Write `where(condition, x, y)`, or `pyc.numpy.nonzero(condition, size=n)` with "

@@ -120,3 +120,43 @@ def loop_that_is_unrolled_less_than_never(x):
 @given(LINE)
 def best_in_a_mode_that_there_is_not(x):
     return pnp.topk(x, 2, mode="min")
+
+
+@given(LINE)
+def limits_of_an_integer_type_as_a_float_type(x):
+    return x + pnp.finfo(np.int32).eps
+
+
+@given(LINE)
+def limits_of_a_float_type_as_an_integer_type(x):
+    return x + pnp.iinfo(x.dtype).max
+
+
+@given(LINE)
+def cast_by_an_unknown_rule(x):
+    return x + pnp.can_cast(x.dtype, np.float32, "wild")
+
+
+@given(LINE)
+def type_of_nothing(x):
+    return x.astype(pnp.result_type())
+
+
+@given(LINE)
+def range_by_no_step(x):
+    return x + pnp.arange(0, 4, 0)
+
+
+@given(LINE)
+def choice_without_the_other(x):
+    return np.where(x > 1, x)
+
+
+@given(LINE)
+def places_in_a_number(x):
+    return np.where(x.sum() > 1)
+
+
+@given(LINE)
+def buffer_of_another_size(x):
+    return x + pnp.frombuffer(bytes(9))

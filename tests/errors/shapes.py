@@ -629,3 +629,9 @@ def more_axes_of_a_product_than_there_are(m):
 @given(LINE)
 def part_behind_the_end(x):
     return np.subtract.reduceat(x, [0, 4])
+
+
+@given(LINE)
+def rows_of_several_lengths(x):
+    rows = [[1, 2], [3]]
+    return x + rows

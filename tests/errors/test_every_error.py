@@ -46,6 +46,10 @@ ONE_OF_MANY = {
         "{}",
     ): "errors/test_refused/test_refused[types-list_that_its_dtype_does_not_hold].txt",
     (
+        "numpy/facts.py",
+        "{}: {}",
+    ): "errors/test_refused/test_refused[arguments-buffer_of_another_size].txt",
+    (
         "trace/raising.py",
         "{}, {}",
     ): "errors/test_refused/test_refused[traces-raised_with_a_traced_value].txt",

@@ -441,3 +441,23 @@ def outer_product_of_a_matrix(x, m):
 @given(LINE)
 def quantile_by_weights_that_sum_to_nothing(x):
     return np.quantile(x, 0.5, weights=x * 0, method="inverted_cdf")
+
+
+@given(LINE)
+def line_of_what_is_no_iterable(x):
+    return x + pnp.fromiter(4, np.float64)
+
+
+@given(LINE)
+def array_of_a_library_that_is_none(x):
+    return x + pnp.from_dlpack("x")
+
+
+@given(LINE)
+def rounded_to_half_a_place(x):
+    return np.round(x, 1.5)
+
+
+@given(LINE)
+def diagonal_between_two(x):
+    return x[:, None] * pnp.eye(4, k=0.5)
