@@ -342,7 +342,9 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
     a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n, ...), complex
     norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
-    raises ArgumentError: n < 1, or another norm; ShapeError: no such axis
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.fft`.
 
@@ -353,7 +355,13 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
 
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse transforms along an axis; norm: "backward" is 1 / n, "forward" no factor.
+    """The inverse transforms along an axis.
+
+    a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n, ...), complex
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor)
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.ifft`.
 
@@ -364,8 +372,13 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
 
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The transforms of real numbers along an axis, less what follows by symmetry: (..., n, ...)
-    -> (..., n // 2 + 1, ...). DTypeError for complex numbers.
+    """The transforms of real numbers along an axis, less what follows by symmetry.
+
+    a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n // 2 + 1, ...),
+    complex norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: complex
+    numbers, or an n or axis that is no integer
 
     NumPy: `numpy.fft.rfft`.
 
@@ -380,35 +393,57 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
 
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The real numbers whose `rfft` is `a`: (..., m, ...) -> (..., n, ...), n = 2 (m - 1) if not
-    given.
+    """The real numbers whose `rfft` is `a`.
+
+    a: (..., m, ...), cut or filled up with zeros to n // 2 + 1  ->  (..., n, ...), by default
+    n = 2 (m - 1)
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor)
+    dtype: float32 for bfloat16, float32 and complex64, float16 for float16, else float64
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.irfft`.
 
     >>> irfft([3.0, -1.0])
     array([1., 2.])
     """
-    x = _complex(_numbers(a))
+    given = asarray(a)
+    x = _complex(_numbers(given))
     place = axis_of("irfft", axis, len(shape_of(x)))
     size = _length("irfft", n, 2 * (shape_of(x)[place] - 1))
     scale = _scale("irfft", norm, size, inverse=True)
-    return _of_hermitian(x, place, size, scale)
+    found = _of_hermitian(x, place, size, scale)
+    return cast(found, dt.f16) if dtype_of(given) is dt.f16 else found  # as NumPy rounds it
 
 
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The transforms of numbers that are symmetric about 0 (conjugates of each other), of which `a`
-    has the first half: real, n = 2 (m - 1) of them if not given.
+    has the first half; they are real.
+
+    a: (..., m, ...), cut or filled up with zeros to n // 2 + 1  ->  (..., n, ...), by default
+    n = 2 (m - 1)
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
+    dtype: float32 for bfloat16, float32 and complex64, float16 for float16, else float64
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.hfft`.
 
     >>> hfft([3.0, -1.0])
     array([2., 4.])
     """
-    return irfft(conj(_complex(_numbers(a))), n, axis, _other(norm))
+    x = asarray(a)
+    return irfft(conj(x) if dtype_of(x).is_complex else x, n, axis, _other(norm))
 
 
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `hfft`: n // 2 + 1 numbers of n real ones.
+
+    a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n // 2 + 1, ...),
+    complex norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor)
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: complex
+    numbers, or an n or axis that is no integer
 
     NumPy: `numpy.fft.ihfft`.
 
@@ -430,11 +465,11 @@ def _axes(name: str, x: Any, s: Any, axes: Any, *, halved: bool = False) -> list
     """Axes and lengths as NumPy takes them: those of `axes`, or the last ones, or all. halved: the
     last axis holds half of the elements."""
     shape = shape_of(x)
-    lengths = None if s is None else list(structural(s))
+    lengths = None if s is None else _listed(name, "s", s)
     if axes is None:
         places = list(range(len(shape)) if lengths is None else range(-len(lengths), 0))
     else:
-        places = list(structural(axes))
+        places = _listed(name, "axes", axes)
     if lengths is None:
         lengths = [-1] * len(places)
         if halved and places:
@@ -449,17 +484,31 @@ def _axes(name: str, x: Any, s: Any, axes: Any, *, halved: bool = False) -> list
     return found
 
 
+def _listed(name: str, what: str, numbers: Any) -> list[Any]:
+    found = structural(numbers)
+    if not isinstance(found, (tuple, list, range)):
+        raise DTypeError(f"{name}: `{what}` is a sequence of integers, got {found!r}")
+    return list(found)
+
+
 def _many(name: str, a: Any, s: Any, axes: Any, norm: Any, *, inverse: bool) -> Any:
-    x = _numbers(a)
+    x = asarray(a)
     for place, n in reversed(_axes(name, x, s, axes)):
         x = _one(name, x, n, place, norm, inverse=inverse)
-    return _complex(x)
+    return x
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The transforms along several axes (all, if not given), the last of them first.
+    """The transforms along several axes, the last of them first.
 
-    s: a length for each, -1 for all elements; axes: the last ones, if s is given without
+    a: any shape  ->  complex, of lengths s; without axes `a` itself
+    s: a length for each axis, to which it is cut or filled up with zeros, -1 for all elements;
+    axes: all, or as many of the last ones as s has
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of all
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.fftn`.
 
@@ -471,7 +520,16 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> An
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse transforms along several axes.
+    """The inverse transforms along several axes, the last of them first.
+
+    a: any shape  ->  complex, of lengths s; without axes `a` itself
+    s: a length for each axis, to which it is cut or filled up with zeros, -1 for all elements;
+    axes: all, or as many of the last ones as s has
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of all
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.ifftn`.
 
@@ -484,6 +542,15 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """The transforms of real numbers along several axes: `rfft` along the last, then `fft`.
+
+    a: any shape  ->  complex, of lengths s, that of the last axis n // 2 + 1
+    s: a length for each axis, to which it is cut or filled up with zeros, -1 for all elements;
+    axes: all, or as many of the last ones as s has, at least one
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of all
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: complex numbers, or lengths and axes that are no
+    integers in a list
 
     NumPy: `numpy.fft.rfftn`.
 
@@ -503,7 +570,17 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `rfftn`; the last axis has 2 (m - 1) elements if s does not say.
+    """The inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`.
+
+    a: any shape  ->  real, of lengths s, by default that of the last axis is 2 (m - 1)
+    s: a length of the result for each axis, -1 for that of `a`; axes: all, or as many of the last
+    ones as s has, at least one
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of all
+    dtype: float32 for float16, bfloat16, float32 and complex64, else float64; float16 for float16
+    along one axis
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.irfftn`.
 
@@ -511,7 +588,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
     array([[1., 2.],
            [3., 4.]])
     """
-    x = _complex(_numbers(a))
+    x = asarray(a)
     found = _axes("irfftn", x, s, axes, halved=True)
     if not found:
         raise ArgumentError("irfftn: at least one axis must be transformed")
@@ -523,6 +600,14 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
 
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`fftn` along two axes.
+
+    a: (..., m, k)  ->  (..., *s), complex
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of both
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.fft2`.
 
@@ -536,6 +621,14 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`ifftn` along two axes.
 
+    a: (..., m, k)  ->  (..., *s), complex
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of both
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
+
     NumPy: `numpy.fft.ifft2`.
 
     >>> ifft2([[1, 2], [3, 4]])
@@ -548,6 +641,14 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) 
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`rfftn` along two axes.
 
+    a: (..., m, k)  ->  (..., s[0], s[1] // 2 + 1), complex
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of both
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: complex numbers, or lengths and axes that are no
+    integers in a list
+
     NumPy: `numpy.fft.rfft2`.
 
     >>> rfft2([[1, 2], [3, 4]])
@@ -559,6 +660,14 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) 
 
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`irfftn` along two axes.
+
+    a: (..., m, k)  ->  (..., *s), real, by default (..., m, 2 (k - 1))
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of both
+    dtype: float32 for float16, bfloat16, float32 and complex64, else float64
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.irfft2`.
 
@@ -585,6 +694,13 @@ def _count(name: str, n: Any) -> int:
 def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     """The frequencies of the elements of an `fft` of n samples, d apart: 0, 1 ... -1 over n d.
 
+    n: int  ->  (n,); d: a number, which may be traced; 0 gives infinities (NumPy:
+    ZeroDivisionError)
+    dtype: of the result, float64 by default; device: where the result is, outside of a trace
+    raises ArgumentError: n < 1, or no integer; ShapeError: several d; DTypeError: d complex or no
+    number, or a dtype that is not supported; DeviceError: no such device; UnsupportedOpError: a
+    device in a trace
+
     NumPy: `numpy.fft.fftfreq`.
 
     >>> fftfreq(4)
@@ -597,6 +713,13 @@ def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
 
 def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     """The frequencies of the elements of an `rfft`: 0, 1 ... n // 2 over n d.
+
+    n: int  ->  (n // 2 + 1,); d: a number, which may be traced; 0 gives infinities (NumPy:
+    ZeroDivisionError)
+    dtype: of the result, float64 by default; device: where the result is, outside of a trace
+    raises ArgumentError: n < 1, or no integer; ShapeError: several d; DTypeError: d complex or no
+    number, or a dtype that is not supported; DeviceError: no such device; UnsupportedOpError: a
+    device in a trace
 
     NumPy: `numpy.fft.rfftfreq`.
 
@@ -617,7 +740,10 @@ def _frequencies(numbers: Any, n: int, d: Any, dtype: Any) -> Any:
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """`x` rolled so that frequency 0 comes to the middle, along all axes or some.
+    """`x` rolled so that frequency 0 comes to the middle.
+
+    x: any shape and dtype  ->  the same; axes: one or several, all by default
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.fft.fftshift`.
 
@@ -629,6 +755,9 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """The inverse of `fftshift`.
+
+    x: any shape and dtype  ->  the same; axes: one or several, all by default
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.fft.ifftshift`.
 

@@ -423,7 +423,10 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
     if isinstance(bins, str):
         known = known_elements(x)
         if known is not None:
-            return constant(np.histogram_bin_edges(known, bins, structural(range)))
+            try:
+                return constant(np.histogram_bin_edges(known, bins, structural(range)))
+            except (TypeError, ValueError) as error:
+                raise ArgumentError(f"histogram: {error}") from None
         raise ConcretizationError(
             f"histogram: bins={bins!r} makes a number of bins that depends on data",
             fix="Give the number of bins, or their edges.",
@@ -442,7 +445,10 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
     if known < 1:
         raise ArgumentError("`bins` must be positive, when an integer")
     if range is not None:
-        first, last = range
+        try:
+            first, last = range
+        except (TypeError, ValueError):
+            raise ArgumentError(f"histogram: a range is (low, high), got {range!r}") from None
         limits = structural((first, last))
         if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):
             raise ArgumentError(f"histogram: range ({first}, {last}) is not finite and ascending")
