@@ -21,7 +21,6 @@ from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import Dimensions, place_of
 
-
 FEWEST_LANES = 4
 """Lanes of the narrowest vectors of columns."""
 

@@ -141,10 +141,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """The lower triangular L with L @ L^H = a; with `upper` the U with U^H @ U = a.
 
     a: (..., n, n), Hermitian and positive definite: only the triangle that the result has is read
-    -> (..., n, n) of its type, integers as float64
+    -> (..., n, n) of its type, integers and bools as float64
 
-    raises LinearAlgebraError: not square matrices; when the program runs: not positive
-    definite
+    raises LinearAlgebraError: not square matrices; when the program runs: not positive definite;
+    DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.cholesky`.
 
@@ -162,11 +162,13 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Q and R with Q @ R = a, the columns of Q orthonormal and R upper triangular.
 
-    a: (..., m, n), k = min(m, n); mode: "reduced" (..., m, k), (..., k, n); "complete"
+    a: (..., m, n), k = min(m, n); mode: "reduced" -> (..., m, k), (..., k, n); "complete"
     (..., m, m), (..., m, n); "r" only R, reduced; "raw" the reflectors (..., n, m) and factors
     (..., k) of LAPACK
+    dtype: that of a, integers and bools as float64
 
-    raises LinearAlgebraError: rank 1 or less; ArgumentError: another mode
+    raises LinearAlgebraError: rank 1 or less; ArgumentError: another mode; DTypeError: float16, or
+    no numbers
 
     NumPy: `numpy.linalg.qr`.
 
@@ -197,9 +199,10 @@ def svd(
     a: (..., m, n), k = min(m, n) -> (..., m, m), (..., k), (..., n, n); (..., m, k) and
     (..., k, n) without `full_matrices`; only S without `compute_uv`
     hermitian: `a` is known to be so, and its eigenvectors are used
+    dtype: that of a, integers and bools as float64; of S the float of its width
 
     raises LinearAlgebraError: rank 1 or less; when the program runs: no convergence, as
-    for NaN
+    for NaN; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.svd`.
 
@@ -250,9 +253,12 @@ def _of_hermitian(x: Any, vectors: bool) -> Any:
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values in descending order: (..., m, n) -> (..., min(m, n)).
+    """The singular values in descending order: x (..., m, n) -> (..., min(m, n)).
 
-    raises LinearAlgebraError when the program runs: no convergence
+    dtype: float32 for float32 and complex64, else float64
+
+    raises LinearAlgebraError: rank 1 or less; when the program runs: no convergence, as for NaN;
+    DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.svdvals`.
 
@@ -266,9 +272,11 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """The eigenvalues, ascending, and the eigenvectors as columns, of Hermitian matrices.
 
     a: (..., n, n), of which the triangle UPLO ("L" or "U") is read -> (..., n), (..., n, n)
+    dtype: of the vectors that of a, integers and bools as float64; of the values the float of its
+    width
 
-    raises LinearAlgebraError: not square matrices; when the program runs: no
-    convergence
+    raises LinearAlgebraError: not square matrices; when the program runs: no convergence;
+    ArgumentError: another UPLO; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.eigh`.
 
@@ -282,7 +290,13 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of Hermitian matrices, ascending: (..., n, n) -> (..., n); see `eigh`.
+    """The eigenvalues of Hermitian matrices, ascending: a (..., n, n) -> (..., n).
+
+    UPLO: the triangle that is read, "L" or "U"; dtype: float32 for float32 and complex64, else
+    float64
+
+    raises LinearAlgebraError: not square matrices; when the program runs: no convergence;
+    ArgumentError: another UPLO; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.eigvalsh`.
 
@@ -305,9 +319,10 @@ def eig(a: Any) -> EigResult:
 
     a: (..., n, n) -> (..., n), (..., n, n), complex whatever the values are (NumPy gives real
     arrays where all eigenvalues are real, which depends on data)
+    dtype: complex64 for float32 and complex64, else complex128
 
-    raises LinearAlgebraError: not square matrices; when the program runs: NaN or
-    infinity in `a`, or no convergence
+    raises LinearAlgebraError: not square matrices; when the program runs: NaN or infinity in `a`,
+    or no convergence; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.eig`.
 
@@ -339,7 +354,12 @@ def _complex(re: Any, im: Any) -> Any:
 
 
 def eigvals(a: Any) -> Any:
-    """The eigenvalues of square matrices, complex: (..., n, n) -> (..., n); see `eig`.
+    """The eigenvalues of square matrices, complex: a (..., n, n) -> (..., n); see `eig`.
+
+    dtype: complex64 for float32 and complex64, else complex128
+
+    raises LinearAlgebraError: not square matrices; when the program runs: NaN or infinity in `a`,
+    or no convergence; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.eigvals`.
 

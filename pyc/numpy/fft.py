@@ -1,8 +1,6 @@
 """`pyc.numpy.fft`: discrete Fourier transforms along any axes, with NumPy's signatures.
 
-A length that stages can do (`ir/fourier.py`: no prime beyond 13) is one op. Others are a
-convolution with a chirp, of a length that stages can do (Bluestein). Transforms of real numbers
-take neighbours as one complex number: half the work, and a pass that takes the two apart.
+Here are arguments, types, norms and axes; the transforms of lines are in `fourier_lines`.
 
 float32 and complex64 stay single, half types are computed in float32, all else in double precision.
 An infinity or a NaN makes elements of its line NaN or infinite: which, is not NumPy's to say.
@@ -11,22 +9,18 @@ An infinity or a NaN makes elements of its line NaN or infinite: which, is not N
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from math import prod, sqrt
+from collections.abc import Callable
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError
-from pyc.forks import load
 from pyc.interpreter import bind1, is_tracing
 from pyc.ir import dtype as dt
-from pyc.ir.dtype import DType
-from pyc.numpy import manipulation, pieces
+from pyc.numpy import pieces
 from pyc.numpy.core import (
     axis_of,
-    broadcast,
     cast,
     constant,
     dtype_of,
@@ -39,20 +33,18 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray
 from pyc.numpy.elementwise import (
-    add,
-    bitwise_right_shift,
     conj,
     divide,
-    imag,
     multiply,
-    negative,
-    real,
-    remainder,
-    subtract,
 )
-from pyc.numpy.indexing import take
+from pyc.numpy.fourier_lines import (
+    as_complex,
+    fitted,
+    of_hermitian,
+    spectrum_of_real,
+    transformed_lines,
+)
 from pyc.numpy.keywords import give_keywords
-from pyc.numpy.logic import bitwise_and, equal, where
 
 __all__ = [
     "fft",
@@ -74,16 +66,6 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
-
-TABLE = 4096
-"""Numbers of a table that is a constant of the program; longer ones are products of two."""
-FILTER = 2048
-"""Elements of a line whose chirp is transformed beforehand."""
-
-
-def _definition() -> Any:
-    """`pyc.ir.fourier`, which programs without transforms do not load."""
-    return load("pyc.ir.fourier")
 
 
 # --- arguments ------------------------------------------------------------------------------------
@@ -119,11 +101,6 @@ def _numbers(x: Any) -> Any:
     return cast(x, dt.f32 if kind.is_float else dt.f64)
 
 
-def _complex(x: Any) -> Any:
-    kind = dtype_of(x)
-    return x if kind.is_complex else cast(x, dt.c64 if kind is dt.f32 else dt.c128)
-
-
 def _real(name: str, x: Any) -> Any:
     x = asarray(x)
     if dtype_of(x).is_complex:
@@ -134,205 +111,16 @@ def _real(name: str, x: Any) -> Any:
     return _numbers(x)
 
 
-def _fitted(x: Any, axis: int, n: int) -> Any:
-    """`x` cut, or filled up with zeros, to n elements along an axis."""
-    shape = shape_of(x)
-    if n <= shape[axis]:
-        return x if n == shape[axis] else part(x, axis, 0, n)
-    rest = tuple(n - shape[axis] if k == axis else d for k, d in enumerate(shape))
-    zeros = broadcast(constant(np.zeros((), dtype_of(x).numpy)), rest)
-    return bind1("concatenate", x, zeros, axis=axis)
-
-
-def _along(row: Any, axis: int, shape: Sequence[int]) -> Any:
-    """A row of numbers along an axis of a shape."""
-    shape = tuple(shape)
-    line = tuple(shape[axis] if k == axis else 1 for k in range(len(shape)))
-    return broadcast(manipulation.reshape(row, line), shape)
-
-
-# --- tables ---------------------------------------------------------------------------------------
-
-
-def _factors(numerators: Any, n: int, dtype: DType) -> tuple[Any, Any]:
-    """cos and sin of 2 pi k / n for a row of known integers k, as constants."""
-    cosine, minus_sine = _definition().factors(numerators, n, dtype)
-    return constant(cosine), constant(0 - minus_sine)
-
-
-def _many_factors(numerators: Any, n: int, count: int, dtype: DType) -> tuple[Any, Any]:
-    """The same for computed integers k below `count`: of two tables each."""
-    shift = (count.bit_length() + 1) // 2
-    low = _factors(np.arange(1 << shift), n, dtype)
-    high = _factors(np.arange((count >> shift) + 1) << shift, n, dtype)
-    near, far = bitwise_and(numerators, (1 << shift) - 1), bitwise_right_shift(numerators, shift)
-    a, b = (take(t, near, mode="clip") for t in low)
-    c, d = (take(t, far, mode="clip") for t in high)
-    return subtract(multiply(a, c), multiply(b, d)), add(multiply(a, d), multiply(b, c))
-
-
-def _places(count: int) -> Any:
-    return bind1("iota", shape=(count,), axis=0, dtype=dt.i64)
-
-
-def _turn(n: int, count: int, dtype: DType) -> tuple[Any, Any]:
-    """cos and sin of 2 pi k / n for k < count."""
-    if count <= TABLE + 1:
-        return _factors(np.arange(count), n, dtype)
-    return _many_factors(_places(count), n, count, dtype)
-
-
-# --- one axis -------------------------------------------------------------------------------------
-
-
-def _transformed(x: Any, axis: int, scale: float, *, inverse: bool, pairs: str = "") -> Any:
-    """The transforms of complex numbers along an axis; pairs: `real` of the op `fft`."""
-    n = shape_of(x)[axis] // (2 if pairs == "in" else 1)
-    smooth = _definition().is_smooth(n)
-    # The op takes pairs of long lines where they lie side by side.
-    if smooth and not (pairs and n > _definition().LINE and prod(shape_of(x)[axis + 1 :]) > 1):
-        return _op(x, axis, scale, inverse=inverse, real=pairs)
-    x = _pairs(x, axis) if pairs == "in" else x
-    transform = _op if smooth else _by_chirp
-    found = transform(x, axis, scale, inverse=inverse)
-    return _apart(found, axis) if pairs == "out" else found
-
-
-def _op(x: Any, axis: int, scale: float, *, inverse: bool, real: str = "") -> Any:
-    return bind1("fft", x, axis=axis, inverse=inverse, scale=float(scale), real=real)
-
-
-def _pairs(x: Any, axis: int) -> Any:
-    """Pairs of neighbouring real numbers as complex ones."""
-    parts = [_every_second(x, axis, first) for first in range(2)]
-    return bind1("complex", *parts)
-
-
-def _every_second(x: Any, axis: int, first: int) -> Any:
-    shape = shape_of(x)
-    axes = range(len(shape))
-    return bind1(
-        "slice",
-        x,
-        start=tuple(first if k == axis else 0 for k in axes),
-        size=tuple(d // 2 if k == axis else d for k, d in enumerate(shape)),
-        step=tuple(2 if k == axis else 1 for k in axes),
-    )
-
-
-def _apart(x: Any, axis: int) -> Any:
-    """The parts of complex numbers as neighbours."""
-    shape = shape_of(x)
-    single = (*shape[: axis + 1], 1, *shape[axis + 1 :])
-    parts = [bind1("reshape", p, shape=single) for p in (real(x), imag(x))]
-    both = bind1("concatenate", *parts, axis=axis + 1)
-    return bind1("reshape", both, shape=(*shape[:axis], 2 * shape[axis], *shape[axis + 1 :]))
-
-
-def _by_chirp(x: Any, axis: int, scale: float, *, inverse: bool) -> Any:
-    """The transforms along an axis of any length n: with c[j] = w^(j j / 2),
-    y[k] = c[k] sum over j of (x[j] c[j]) / c[k - j], a convolution."""
-    shape, kind = shape_of(x), dtype_of(x)
-    n = shape[axis]
-    size = _roomy(2 * n - 1)
-    known = n <= FILTER
-    if known:
-        j = np.arange(n)
-        cosine, sine = _factors(j * j % (2 * n), 2 * n, kind.real)
-    else:
-        k = _places(n)
-        squares = remainder(multiply(k, k), 2 * n)
-        cosine, sine = _many_factors(squares, 2 * n, 2 * n, kind.real)
-    chirp = bind1("complex", cosine, sine if inverse else negative(sine))
-    if known:
-        spectrum = constant(_spectrum(n, size, kind, inverse))
-    else:
-        other = conj(chirp)
-        empty = broadcast(constant(np.zeros((), kind.numpy)), (size - 2 * n + 1,))
-        back = reverse(part(other, 0, 1, n - 1), (0,))
-        spectrum = _op(bind1("concatenate", other, empty, back, axis=0), 0, 1.0, inverse=False)
-    weights = _along(chirp, axis, shape)
-    longer = _op(_fitted(multiply(x, weights), axis, size), axis, 1.0, inverse=False)
-    product = multiply(longer, _along(spectrum, axis, shape_of(longer)))
-    found = part(_op(product, axis, scale / size, inverse=True), axis, 0, n)
-    return multiply(found, weights)
-
-
-def _roomy(least: int) -> int:
-    """A length from `least` on that stages do fast."""
-    odd = (1, 3, 5, 9, 15, 25)
-    return min(f << max(-(-least // f) - 1, 15).bit_length() for f in odd)
-
-
-@lru_cache(maxsize=16)
-def _spectrum(n: int, size: int, dtype: DType, inverse: bool) -> Any:
-    """The transform of 1 / c[j] for |j| < n."""
-    j = np.arange(n)
-    re, im = _definition().factors(j * j % (2 * n), 2 * n, dt.f64)
-    line = np.zeros(size, np.complex128)
-    line.real[:n], line.imag[:n] = re, im if inverse else 0 - im
-    line[size - n + 1 :] = line[1:n][::-1]
-    return _definition().transformed(line, 0, 1.0, inverse=False).astype(dtype.numpy)
-
-
-def _spectrum_of_real(x: Any, axis: int, scale: float) -> Any:
-    """The first n // 2 + 1 elements of the transforms of n real numbers."""
-    shape = shape_of(x)
-    n = shape[axis]
-    if n % 2:
-        return part(_transformed(_complex(x), axis, scale, inverse=False), axis, 0, n // 2 + 1)
-    half = n // 2
-    z = _transformed(x, axis, 1.0, inverse=False, pairs="in")
-    z = bind1("concatenate", z, part(z, axis, 0, 1), axis=axis)
-    back = reverse(z, (axis,))
-    wide = shape_of(z)
-    cosine, sine = (_along(t, axis, wide) for t in _turn(n, half + 1, dtype_of(x)))
-    # With the sum e and the difference o of z[k] and the conjugate of z[half - k]: e - i w^k o.
-    e = add(real(z), real(back)), subtract(imag(z), imag(back))
-    o = subtract(real(z), real(back)), add(imag(z), imag(back))
-    re = add(e[0], subtract(multiply(cosine, o[1]), multiply(sine, o[0])))
-    im = subtract(e[1], add(multiply(sine, o[1]), multiply(cosine, o[0])))
-    return bind1("complex", multiply(re, scale / 2), multiply(im, scale / 2))
-
-
-def _of_hermitian(x: Any, axis: int, n: int, scale: float) -> Any:
-    """The n real numbers of which `x` has the first n // 2 + 1 elements of the inverse transform.
-    The imaginary parts of the first, and of the last if n is even, count as zero."""
-    x = _fitted(x, axis, n // 2 + 1)
-    if n % 2:
-        first = part(x, axis, 0, 1)
-        rest = part(x, axis, 1, n // 2)
-        pieces = [_complex(real(first)), rest]
-        if n > 1:
-            pieces.append(conj(reverse(rest, (axis,))))
-        whole = bind1("concatenate", *pieces, axis=axis) if n > 1 else pieces[0]
-        return real(_transformed(whole, axis, scale, inverse=True))
-    half = n // 2
-    front = part(x, axis, 0, half)
-    back = part(reverse(x, (axis,)), axis, 0, half)
-    lines = shape_of(front)
-    cosine, sine = (_along(t, axis, lines) for t in _turn(n, half, dtype_of(x).real))
-    end = equal(bind1("iota", shape=lines, axis=axis, dtype=dt.i64), 0)
-    front_imag, back_imag = (where(end, 0, imag(y)) for y in (front, back))
-    # With the sum e and the difference o of x[k] and the conjugate of x[half - k]: e + i o / w^k.
-    e = add(real(front), real(back)), subtract(front_imag, back_imag)
-    o = subtract(real(front), real(back)), add(front_imag, back_imag)
-    re = subtract(e[0], add(multiply(sine, o[0]), multiply(cosine, o[1])))
-    im = add(e[1], subtract(multiply(cosine, o[0]), multiply(sine, o[1])))
-    z = bind1("complex", re, im)
-    return _transformed(z, axis, scale, inverse=True, pairs="out")
-
-
 def _one(name: str, a: Any, n: Any, axis: Any, norm: Any, *, inverse: bool) -> Any:
     """The transforms of real or complex numbers along an axis."""
     x = _numbers(a)
     place = axis_of(name, axis, len(shape_of(x)))
     size = _length(name, n, shape_of(x)[place])
     scale = _scale(name, norm, size, inverse=inverse)
-    x = _fitted(x, place, size)
+    x = fitted(x, place, size)
     if dtype_of(x).is_complex or inverse or size % 2:
-        return _transformed(_complex(x), place, scale, inverse=inverse)
-    found = _spectrum_of_real(x, place, scale)
+        return transformed_lines(as_complex(x), place, scale, inverse=inverse)
+    found = spectrum_of_real(x, place, scale)
     rest = conj(reverse(part(found, place, 1, size // 2 - 1), (place,))) if size > 2 else None
     return found if rest is None else bind1("concatenate", found, rest, axis=place)
 
@@ -342,7 +130,9 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
     a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n, ...), complex
     norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
-    raises ArgumentError: n < 1, or another norm; ShapeError: no such axis
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.fft`.
 
@@ -353,7 +143,13 @@ def fft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
 
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse transforms along an axis; norm: "backward" is 1 / n, "forward" no factor.
+    """The inverse transforms along an axis.
+
+    a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n, ...), complex
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor)
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.ifft`.
 
@@ -364,8 +160,13 @@ def ifft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
 
 
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The transforms of real numbers along an axis, less what follows by symmetry: (..., n, ...)
-    -> (..., n // 2 + 1, ...). DTypeError for complex numbers.
+    """The transforms of real numbers along an axis, less what follows by symmetry.
+
+    a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n // 2 + 1, ...),
+    complex norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: complex
+    numbers, or an n or axis that is no integer
 
     NumPy: `numpy.fft.rfft`.
 
@@ -376,39 +177,61 @@ def rfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     place = axis_of("rfft", axis, len(shape_of(x)))
     size = _length("rfft", n, shape_of(x)[place])
     scale = _scale("rfft", norm, size, inverse=False)
-    return _spectrum_of_real(_fitted(x, place, size), place, scale)
+    return spectrum_of_real(fitted(x, place, size), place, scale)
 
 
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The real numbers whose `rfft` is `a`: (..., m, ...) -> (..., n, ...), n = 2 (m - 1) if not
-    given.
+    """The real numbers whose `rfft` is `a`.
+
+    a: (..., m, ...), cut or filled up with zeros to n // 2 + 1  ->  (..., n, ...), by default
+    n = 2 (m - 1)
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor)
+    dtype: float32 for bfloat16, float32 and complex64, float16 for float16, else float64
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.irfft`.
 
     >>> irfft([3.0, -1.0])
     array([1., 2.])
     """
-    x = _complex(_numbers(a))
+    given = asarray(a)
+    x = as_complex(_numbers(given))
     place = axis_of("irfft", axis, len(shape_of(x)))
     size = _length("irfft", n, 2 * (shape_of(x)[place] - 1))
     scale = _scale("irfft", norm, size, inverse=True)
-    return _of_hermitian(x, place, size, scale)
+    found = of_hermitian(x, place, size, scale)
+    return cast(found, dt.f16) if dtype_of(given) is dt.f16 else found  # as NumPy rounds it
 
 
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The transforms of numbers that are symmetric about 0 (conjugates of each other), of which `a`
-    has the first half: real, n = 2 (m - 1) of them if not given.
+    has the first half; they are real.
+
+    a: (..., m, ...), cut or filled up with zeros to n // 2 + 1  ->  (..., n, ...), by default
+    n = 2 (m - 1)
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n)
+    dtype: float32 for bfloat16, float32 and complex64, float16 for float16, else float64
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: no numbers,
+    or an n or axis that is no integer
 
     NumPy: `numpy.fft.hfft`.
 
     >>> hfft([3.0, -1.0])
     array([2., 4.])
     """
-    return irfft(conj(_complex(_numbers(a))), n, axis, _other(norm))
+    x = asarray(a)
+    return irfft(conj(x) if dtype_of(x).is_complex else x, n, axis, _other(norm))
 
 
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `hfft`: n // 2 + 1 numbers of n real ones.
+
+    a: (..., m, ...), cut or filled up with zeros to n (default: m)  ->  (..., n // 2 + 1, ...),
+    complex norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor)
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: n < 1, or another norm; AxisError: no such axis; DTypeError: complex
+    numbers, or an n or axis that is no integer
 
     NumPy: `numpy.fft.ihfft`.
 
@@ -430,11 +253,11 @@ def _axes(name: str, x: Any, s: Any, axes: Any, *, halved: bool = False) -> list
     """Axes and lengths as NumPy takes them: those of `axes`, or the last ones, or all. halved: the
     last axis holds half of the elements."""
     shape = shape_of(x)
-    lengths = None if s is None else list(structural(s))
+    lengths = None if s is None else _listed(name, "s", s)
     if axes is None:
         places = list(range(len(shape)) if lengths is None else range(-len(lengths), 0))
     else:
-        places = list(structural(axes))
+        places = _listed(name, "axes", axes)
     if lengths is None:
         lengths = [-1] * len(places)
         if halved and places:
@@ -449,17 +272,31 @@ def _axes(name: str, x: Any, s: Any, axes: Any, *, halved: bool = False) -> list
     return found
 
 
+def _listed(name: str, what: str, numbers: Any) -> list[Any]:
+    found = structural(numbers)
+    if not isinstance(found, (tuple, list, range)):
+        raise DTypeError(f"{name}: `{what}` is a sequence of integers, got {found!r}")
+    return list(found)
+
+
 def _many(name: str, a: Any, s: Any, axes: Any, norm: Any, *, inverse: bool) -> Any:
-    x = _numbers(a)
+    x = asarray(a)
     for place, n in reversed(_axes(name, x, s, axes)):
         x = _one(name, x, n, place, norm, inverse=inverse)
-    return _complex(x)
+    return x
 
 
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The transforms along several axes (all, if not given), the last of them first.
+    """The transforms along several axes, the last of them first.
 
-    s: a length for each, -1 for all elements; axes: the last ones, if s is given without
+    a: any shape  ->  complex, of lengths s; without axes `a` itself
+    s: a length for each axis, to which it is cut or filled up with zeros, -1 for all elements;
+    axes: all, or as many of the last ones as s has
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of all
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.fftn`.
 
@@ -471,7 +308,16 @@ def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> An
 
 
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse transforms along several axes.
+    """The inverse transforms along several axes, the last of them first.
+
+    a: any shape  ->  complex, of lengths s; without axes `a` itself
+    s: a length for each axis, to which it is cut or filled up with zeros, -1 for all elements;
+    axes: all, or as many of the last ones as s has
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of all
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.ifftn`.
 
@@ -484,6 +330,15 @@ def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """The transforms of real numbers along several axes: `rfft` along the last, then `fft`.
+
+    a: any shape  ->  complex, of lengths s, that of the last axis n // 2 + 1
+    s: a length for each axis, to which it is cut or filled up with zeros, -1 for all elements;
+    axes: all, or as many of the last ones as s has, at least one
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of all
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: complex numbers, or lengths and axes that are no
+    integers in a list
 
     NumPy: `numpy.fft.rfftn`.
 
@@ -503,7 +358,17 @@ def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> A
 
 
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """The inverse of `rfftn`; the last axis has 2 (m - 1) elements if s does not say.
+    """The inverse of `rfftn`: `ifft` along all axes but the last, then `irfft`.
+
+    a: any shape  ->  real, of lengths s, by default that of the last axis is 2 (m - 1)
+    s: a length of the result for each axis, -1 for that of `a`; axes: all, or as many of the last
+    ones as s has, at least one
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of all
+    dtype: float32 for float16, bfloat16, float32 and complex64, else float64; float16 for float16
+    along one axis
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.irfftn`.
 
@@ -511,7 +376,7 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
     array([[1., 2.],
            [3., 4.]])
     """
-    x = _complex(_numbers(a))
+    x = asarray(a)
     found = _axes("irfftn", x, s, axes, halved=True)
     if not found:
         raise ArgumentError("irfftn: at least one axis must be transformed")
@@ -523,6 +388,14 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> 
 
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`fftn` along two axes.
+
+    a: (..., m, k)  ->  (..., *s), complex
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of both
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.fft2`.
 
@@ -536,6 +409,14 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`ifftn` along two axes.
 
+    a: (..., m, k)  ->  (..., *s), complex
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of both
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
+
     NumPy: `numpy.fft.ifft2`.
 
     >>> ifft2([[1, 2], [3, 4]])
@@ -548,6 +429,14 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) 
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`rfftn` along two axes.
 
+    a: (..., m, k)  ->  (..., s[0], s[1] // 2 + 1), complex
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (no factor), "ortho" (1 / sqrt n) or "forward" (1 / n), n the product of both
+    dtype: complex64 for float16, bfloat16, float32 and complex64, else complex128
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: complex numbers, or lengths and axes that are no
+    integers in a list
+
     NumPy: `numpy.fft.rfft2`.
 
     >>> rfft2([[1, 2], [3, 4]])
@@ -559,6 +448,14 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) 
 
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: str | None = None) -> Any:
     """`irfftn` along two axes.
+
+    a: (..., m, k)  ->  (..., *s), real, by default (..., m, 2 (k - 1))
+    s: two lengths, -1 for all elements; axes: two of them, by default the last ones
+    norm: "backward" (1 / n), "ortho" (1 / sqrt n) or "forward" (no factor), n the product of both
+    dtype: float32 for float16, bfloat16, float32 and complex64, else float64
+    raises ArgumentError: fewer than 1 element, another norm, or another number of lengths than
+    axes; AxisError: no such axis; DTypeError: no numbers, or lengths and axes that are no integers
+    in a list
 
     NumPy: `numpy.fft.irfft2`.
 
@@ -585,6 +482,13 @@ def _count(name: str, n: Any) -> int:
 def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     """The frequencies of the elements of an `fft` of n samples, d apart: 0, 1 ... -1 over n d.
 
+    n: int  ->  (n,); d: a number, which may be traced; 0 gives infinities (NumPy:
+    ZeroDivisionError)
+    dtype: of the result, float64 by default; device: where the result is, outside of a trace
+    raises ArgumentError: n < 1, or no integer; ShapeError: several d; DTypeError: d complex or no
+    number, or a dtype that is not supported; DeviceError: no such device; UnsupportedOpError: a
+    device in a trace
+
     NumPy: `numpy.fft.fftfreq`.
 
     >>> fftfreq(4)
@@ -597,6 +501,13 @@ def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
 
 def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     """The frequencies of the elements of an `rfft`: 0, 1 ... n // 2 over n d.
+
+    n: int  ->  (n // 2 + 1,); d: a number, which may be traced; 0 gives infinities (NumPy:
+    ZeroDivisionError)
+    dtype: of the result, float64 by default; device: where the result is, outside of a trace
+    raises ArgumentError: n < 1, or no integer; ShapeError: several d; DTypeError: d complex or no
+    number, or a dtype that is not supported; DeviceError: no such device; UnsupportedOpError: a
+    device in a trace
 
     NumPy: `numpy.fft.rfftfreq`.
 
@@ -617,7 +528,10 @@ def _frequencies(numbers: Any, n: int, d: Any, dtype: Any) -> Any:
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """`x` rolled so that frequency 0 comes to the middle, along all axes or some.
+    """`x` rolled so that frequency 0 comes to the middle.
+
+    x: any shape and dtype  ->  the same; axes: one or several, all by default
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.fft.fftshift`.
 
@@ -629,6 +543,9 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """The inverse of `fftshift`.
+
+    x: any shape and dtype  ->  the same; axes: one or several, all by default
+    raises AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.fft.ifftshift`.
 

@@ -13,7 +13,7 @@ import numpy as np
 from pyc.errors import ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import is_number, is_tracing
 from pyc.ir import dtype as dt
-from pyc.numpy.core import constant, dtype_of, integer, shape_of, structural, type_text
+from pyc.numpy.core import constant, dtype_of, integer, shape_of, structural, to_shape, type_text
 from pyc.numpy.creation import arange, asarray, iota, meshgrid
 from pyc.numpy.elementwise import subtract
 from pyc.numpy.indexing import gather
@@ -92,12 +92,12 @@ ogrid = Grid(
 
 def _known(name: str, *numbers: Any) -> list[Any]:
     found = [n if n is None else structural(n) for n in numbers]
-    if not all(n is None or (hasattr(n, "__index__") and is_number(n)) for n in found):
+    if any(hasattr(n, "type") for n in found):
         raise ConcretizationError(
             f"{name}: sizes and diagonals are integers that are known while tracing",
             fix="Pass them as Python integers, or make them static arguments.",
         )
-    return found
+    return [n if n is None else integer(name, "a size or diagonal", n) for n in found]
 
 
 _SMALL = 64 * 1024
@@ -117,7 +117,10 @@ def _places(counts: Any, firsts: Any) -> tuple[Any, Any]:
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The places of the main diagonal of an array of `ndim` axes of length n, int64.
+    """The places of the main diagonal of an array of `ndim` axes of length n.
+
+    n, ndim: int  ->  ndim times (n,), int64
+    raises ConcretizationError: a number is traced; DTypeError: one is no integer
 
     NumPy: `numpy.diag_indices`.
 
@@ -130,7 +133,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
-    """The places of an (n, m) matrix (n by n if m is None) on and below its diagonal `k`, int64.
+    """The places of an (n, m) matrix (n by n if m is None) on and below its diagonal `k`, row by
+    row.
+
+    n, k, m: int  ->  two arrays of one length, the rows and the columns, int64
+    raises ConcretizationError: a number is traced; DTypeError: one is no integer
 
     NumPy: `numpy.tril_indices`.
 
@@ -139,12 +146,16 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
     """
     rows, diagonal, columns = _known("tril_indices", n, k, m)
     ends = np.arange(rows) + diagonal + 1
-    counts = np.clip(ends, 0, rows if columns is None else columns)
+    counts = np.clip(ends, 0, max(rows if columns is None else columns, 0))
     return _places(counts, np.zeros_like(counts))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
-    """The places of an (n, m) matrix (n by n if m is None) on and above its diagonal `k`, int64.
+    """The places of an (n, m) matrix (n by n if m is None) on and above its diagonal `k`, row by
+    row.
+
+    n, k, m: int  ->  two arrays of one length, the rows and the columns, int64
+    raises ConcretizationError: a number is traced; DTypeError: one is no integer
 
     NumPy: `numpy.triu_indices`.
 
@@ -160,7 +171,10 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, ...]:
 def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Any, ...]:
     """The places of an (n, n) matrix where `mask_func(ones, k)`, such as `triu`, is not zero.
 
-    raises ConcretizationError: the mask depends on traced values
+    n: int; k: what the function takes; ones: (n, n), int64  ->  two arrays of one length, the rows
+    and the columns, int64
+    raises ConcretizationError: n is traced, or the mask depends on traced values; ShapeError: n <
+    0, or a mask of rank 0; DTypeError: n is no integer, or the mask no array
 
     NumPy: `numpy.mask_indices`.
 
@@ -168,15 +182,18 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Any
     [[0, 1, 1], [0, 0, 1]]
     """
     (size,) = _known("mask_indices", n)
-    found: tuple[Any, ...] = nonzero(mask_func(constant(np.ones((size, size), np.int64)), k))
+    ones = np.ones(to_shape("mask_indices", (size, size)), np.int64)
+    found: tuple[Any, ...] = nonzero(mask_func(constant(ones), k))
     return found
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Lines of places as an index of their cross product: each along an axis of its own. A line of
-    bools is the places that it selects, and must be known.
+    """Lines of places as an index of their cross product: each along an axis of its own.
 
-    raises ShapeError: an argument that is no line; ConcretizationError: traced bools
+    args: k lines (n,)  ->  k arrays of rank k, of their dtypes, n along one axis and 1 along the
+    others. A line of bools is the places that it selects, int64, and must be known.
+    raises ShapeError: an argument that is no line; ConcretizationError: traced bools; DTypeError:
+    no numbers
 
     NumPy: `numpy.ix_`.
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from pyc.errors import ShapeError
+from pyc.errors import ArgumentError, ShapeError
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -32,11 +32,16 @@ __all__ = ["histogram2d", "histogram_bin_edges", "histogramdd"]
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins that `histogram` would count in. A text as `bins`, by which the
-    elements decide how many there are, needs known elements.
+    """The edges of the bins that `histogram` would count in.
 
-    raises ArgumentError: known edges that are not ascending; ConcretizationError: a text as `bins`
-    and traced elements
+    a: any shape, real  ->  (bins + 1,), float of the type of `a`, float64 for integers; bins: how
+    many, or their edges, which are given back, or a text, by which known elements decide how many
+    there are; range: (least, greatest), by default of the elements; weights: of the shape of `a`,
+    change nothing
+    raises ArgumentError: known edges that are not ascending, fewer than 1 bin, a range that is not
+    finite and ascending, or no such text; ConcretizationError: a text as `bins` and traced
+    elements; ShapeError: edges that are no line, or weights of another shape; DTypeError: complex
+    numbers, or bins that are no integer
 
     NumPy: `numpy.histogram_bin_edges`.
 
@@ -63,8 +68,11 @@ def histogramdd(
 
     sample: (points, dimensions), or a sequence of coordinates, one line for each dimension; bins:
     the number of bins, or one number or line of edges for each dimension; range: (least, greatest)
-    for each dimension, or None for those of the points
-    raises ShapeError: bins or ranges of another number; ArgumentError: edges that are not ascending
+    for each dimension, or None for those of the points; weights: (points,)  ->  (bins, bins, ...),
+    and a line (bins + 1,) for each dimension
+    raises ShapeError: bins or ranges of another number, lines of other lengths; ArgumentError:
+    edges that are not ascending, fewer than 1 bin, a range that is not finite and ascending;
+    DTypeError: complex numbers, or bins that are no integers
 
     NumPy: `numpy.histogramdd`.
 
@@ -92,10 +100,14 @@ def histogram2d(
     density: bool | None = None,
     weights: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """(counts, edges of x, edges of y): as `histogramdd` of the points (x, y). bins: one number or
-    line of edges for both, or a pair of them.
+    """(counts, edges of x, edges of y): as `histogramdd` of the points (x, y).
 
-    raises ShapeError: x and y of different lengths
+    x, y: (n,), real; bins: one number or line of edges for both, or a pair of them; range: a pair
+    of (least, greatest), or None; weights: (n,); density: as a density  ->  (bins, bins) float64,
+    (bins + 1,), (bins + 1,)
+    raises ShapeError: x, y and weights of different lengths, or bins and ranges of another number;
+    ArgumentError: edges that are not ascending, fewer than 1 bin, a range that is not finite and
+    ascending; DTypeError: complex numbers, or bins that are no integers
 
     NumPy: `numpy.histogram2d`.
 
@@ -123,7 +135,12 @@ def _counted(
         raise ShapeError(f"{name}: weights {type_text(asarray(weights))} for {type_text(lines[0])}")
     number = is_number(structural(bins))
     each = [bins] * rank if number else list(bins)
-    ranges = [None] * rank if range is None else list(range)
+    if any(isinstance(b, str) for b in each):
+        raise ArgumentError(
+            f"{name}: bins are numbers or edges, got {bins!r}",
+            fix="Find them beforehand: `np.histogram_bin_edges(x, bins)`.",
+        )
+    ranges = [None] * rank if range is None else list(range) if hasattr(range, "__len__") else []
     if len(each) != rank or len(ranges) != rank:
         raise ShapeError(f"{name}: {len(each)} bins and {len(ranges)} ranges for {rank} dimensions")
     given = zip(lines, each, ranges, strict=True)

@@ -618,6 +618,13 @@ def _set_box(x: Any, plan: _Plan, new: Any, places: dict[int, Any] | None = None
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     """Elements of `x` at integer `indices` along an axis (of the flattened array if None).
 
+    x: (..., n, ...), any dtype, which the result has; indices: integers of any shape, counted from
+    the end if negative, bools are 0 and 1  ->  (..., *indices.shape, ...)
+    mode: "raise", "clip" to the ends, "wrap" around them, or "fill" with NaN or 0 for those outside
+    raises IndexOutOfRangeError: there is no such place, when the program runs if it is traced;
+    IndexTypeError: indices that are no integers; AxisError: no such axis; ArgumentError: another
+    mode; DTypeError: no numbers, or an axis that is no integer
+
     NumPy: `numpy.take`.
 
     >>> take([10, 20, 30], [2, 0])
@@ -638,6 +645,13 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> 
 def take_along_axis(x: Any, indices: Any, axis: int | None = -1) -> Any:
     """x[..., indices[...], ...]: along one axis, the other places stay their own, where `x` and
     `indices` broadcast. None for the axis: a line of indices into the flattened array.
+
+    x: (..., n, ...), any dtype, which the result has; indices: (..., m, ...), integers, counted
+    from the end if negative
+    ->  (..., m, ...)
+    raises IndexOutOfRangeError: there is no such place, when the program runs if it is traced;
+    IndexTypeError: indices that are no integers; ShapeError: other ranks, or axes that do not
+    broadcast; AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.take_along_axis`.
 

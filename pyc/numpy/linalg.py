@@ -115,16 +115,25 @@ def _stacked(name: str, x: Any) -> Any:
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonals of the last two axes: (..., m, n) -> (..., k).
 
+    x: any dtype, which the result has; offset: above the main diagonal, below it if negative
+    raises ShapeError: rank 1 or less; DTypeError: no numbers, or an offset that is no integer
+
     NumPy: `numpy.linalg.diagonal`.
 
     >>> diagonal([[1, 2], [3, 4]])
     array([1, 4])
     """
+    offset = integer("diagonal", "`offset`", offset)
     return manipulation.diagonal(_stacked("diagonal", x), offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
     """The sums of the diagonals of the last two axes: (..., m, n) -> (...).
+
+    x: numbers or bools; offset: as in `diagonal`; dtype: of the sum, by default as `sum` has it:
+    bools and integers as int64 or uint64
+    raises ShapeError: rank 1 or less; DTypeError: no numbers, an offset that is no integer, or a
+    dtype that is not supported
 
     NumPy: `numpy.linalg.trace`.
 
@@ -135,9 +144,9 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """a[i] * b[j] of two lines: (m,), (n,) -> (m, n).
+    """a[i] * b[j] of two lines: x1 (m,), x2 (n,) -> (m, n), of the promoted dtype.
 
-    raises ShapeError: an argument of another rank
+    raises ShapeError: an argument of another rank; DTypeError: no numbers
 
     NumPy: `numpy.linalg.outer`.
 
@@ -157,6 +166,10 @@ def outer(x1: Any, x2: Any, /) -> Any:
 def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
     """The cross products of vectors of 3 along an axis; the others broadcast.
 
+    a, b: (..., 3) for axis -1  ->  (..., 3), of the promoted dtype; bools are refused
+    raises ShapeError: other lengths, or axes that do not broadcast; AxisError: no such axis;
+    DTypeError: no numbers, or an axis that is no integer
+
     NumPy: `numpy.linalg.cross`.
 
     >>> cross([1, 0, 0], [0, 1, 0])
@@ -174,6 +187,11 @@ def cross(a: Any, b: Any, /, *, axis: int = -1) -> Any:
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """The product of two or more matrices (the first may be a row, the last a column, both of rank
     1), in the order that multiplies the fewest numbers.
+
+    arrays: (m, k), (k, l), ..., (p, n)  ->  (m, n), of the promoted dtype; axes of lines are
+    dropped
+    raises ShapeError: fewer than two, no matrices, or inner lengths that differ; DTypeError: no
+    numbers
 
     NumPy: `numpy.linalg.multi_dot`.
 
@@ -231,7 +249,12 @@ def _squares(x: Any) -> Any:
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of the vectors along some axes (of all elements if None).
 
-    ord: 2, 1, inf, -inf, 0 (how many are not zero) or another number p: (sum |x|^p)^(1/p)
+    x: any shape  ->  without `axis`, or with keepdims of length 1 there
+    ord: 2, 1, inf, -inf, 0 (how many are not zero) or another number p: (sum |x|^p)^(1/p); None is
+    2
+    dtype: float; complex64 gives float32, complex128 float64, integers and bools float64
+    raises DTypeError: no numbers, an axis that is no integer, or an `ord` that is no real number;
+    AxisError: no such axis; ShapeError: an axis twice, or no elements for -inf
 
     NumPy: `numpy.linalg.vector_norm`.
 
@@ -239,7 +262,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     np.float64(5.0)
     """
     x = _floats(x)
-    if ord == 2:
+    if ord is None or ord == 2:
         return sqrt(total(_squares(x), axis=axis, keepdims=keepdims))
     size = absolute(x)
     if ord == np.inf and 0 in shape_of(x):
@@ -253,14 +276,21 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == 1:
         return total(size, axis=axis, keepdims=keepdims)
     ord = structural(ord)
-    if not is_number(ord):
+    if not is_number(ord) or isinstance(ord, complex):
         raise DTypeError(f"vector_norm: ord must be a number, got {ord!r}")
     summed = total(power(size, float(ord)), axis=axis, keepdims=keepdims)
     return power(summed, 1.0 / ord)
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of the matrices in the last two axes: "fro", 1, -1, inf, -inf, 2, -2 or "nuc".
+    """The norm of the matrices in the last two axes.
+
+    x: (..., m, n)  ->  (...), or (..., 1, 1) with keepdims; ord: "fro" or None (of all elements),
+    1, -1 (of sums of columns), inf, -inf (of rows), 2, -2 (singular values) or "nuc" (their sum)
+    dtype: float; complex64 gives float32, complex128 float64, integers and bools float64
+    raises ShapeError: rank 1 or less, or no elements for -1, -2 and -inf; ArgumentError: another
+    `ord`; DTypeError: no numbers, or float16 for singular values; LinearAlgebraError: when the
+    program runs, no convergence, as for NaN
 
     NumPy: `numpy.linalg.matrix_norm`.
 
@@ -300,6 +330,14 @@ def _places(axes: tuple[int, int], x: Any) -> tuple[int, ...]:
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """NumPy's norm: of all elements; of vectors along one axis; or of matrices in two.
 
+    x: any shape  ->  without `axis`, or with keepdims of length 1 there; ord: as in `matrix_norm`
+    where there are two axes, else as in `vector_norm`
+    dtype: float; complex64 gives float32, complex128 float64, integers and bools float64
+    raises ShapeError: an `ord` of more than two axes, an axis twice, or no elements where there
+    must be; AxisError: no such axis; ArgumentError: no such `ord` of matrices; DTypeError: no
+    numbers, no integer axis, an `ord` of vectors that is no number, or float16 for singular values;
+    LinearAlgebraError: when the program runs, no convergence, as for NaN
+
     NumPy: `numpy.linalg.norm`.
 
     >>> norm([3.0, 4.0])
@@ -326,8 +364,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def matrix_power(x: Any, n: int) -> Any:
     """The matrices in the last two axes to the power n, by squaring; of their inverses if n < 0.
 
-    raises LinearAlgebraError: not square matrices; when the program runs: n < 0, and a singular
-    matrix
+    x: (..., m, m)  ->  (..., m, m), of its dtype; with n < 0 integers and bools as float64; n: int
+    raises LinearAlgebraError: not square matrices; when the program runs, n < 0 and a singular
+    matrix; DTypeError: no numbers, an n that is no integer, or float16 and n < 0
 
     NumPy: `numpy.linalg.matrix_power`.
 
@@ -359,10 +398,13 @@ def matrix_power(x: Any, n: int) -> Any:
 def cond(x: Any, p: Any = None) -> Any:
     """The condition numbers of matrices in a norm, of singular ones inf: (..., m, n) -> (...).
 
-    p: None or 2 for the ratio of the greatest and the least singular value, -2 for the other way
-    round, or another `ord` of `norm`, for square matrices
-
-    raises LinearAlgebraError: rank 1 or less, or matrices that are not square or empty
+    x: float, complex, or integers and bools as float64; p: None or 2 for the ratio of the greatest
+    and the least singular value, -2 for the other way round, or another `ord` of `norm`, for square
+    matrices
+    dtype: float32 for float32 and complex64, else float64
+    raises LinearAlgebraError: rank 1 or less, or matrices that are not square or empty; when the
+    program runs, no convergence, as for NaN; ArgumentError: another `p`; DTypeError: float16, or no
+    numbers
 
     NumPy: `numpy.linalg.cond`.
 

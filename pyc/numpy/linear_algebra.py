@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import AxisError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, AxisError, DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -16,6 +16,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     dtype_of,
+    integer,
     literal,
     result_dtype,
     separated,
@@ -35,6 +36,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _LABELS = "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba"
 """Labels that einsum gives to the axes of an ellipsis, the first one that is free."""
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+_ORDERS = ("greedy", "optimal")
 
 
 def _contract(a: Any, b: Any, contract: tuple[Axes, Axes], batch: tuple[Axes, Axes]) -> Any:
@@ -72,8 +75,10 @@ def matmul(a: Any, b: Any) -> Any:
 
     a: (..., m, k), b: (..., k, n), leading axes broadcast  ->  (..., m, n)
     a line on the left is a row, on the right a column, and its axis is dropped
-    dtype: promoted type of a and b; integer inputs accumulate in their own width
-    raises ShapeError: when the two k differ; names both shapes and the user's line
+    dtype: promoted type of a and b; integer inputs accumulate in their own width, bools by or of
+    ands
+    raises ShapeError: when the two k differ, or an operand has rank 0; names both shapes and the
+    user's line; DTypeError: no numbers
 
     NumPy: `numpy.matmul`.
 
@@ -115,7 +120,12 @@ def _matmul_fix(left: Axes, right: Axes) -> str:
 
 
 def dot(a: Any, b: Any) -> Any:
-    """The sum of products over the last axis of a and the second-to-last (or only) axis of b.
+    """The sum of products over the last axis of `a` and the second-to-last (or only) axis of `b`.
+
+    a: (..., k), b: (k,) or (..., k, n)  ->  the other axes of a, then those of b; a number
+    multiplies
+    dtype: the promoted type, as in `matmul`
+    raises ShapeError: the two k differ; DTypeError: no numbers
 
     NumPy: `numpy.dot`.
 
@@ -138,6 +148,10 @@ def dot(a: Any, b: Any) -> Any:
 def vdot(a: Any, b: Any) -> Any:
     """The sum of conj(a) * b over flattened arrays.
 
+    a, b: of any shapes, of as many elements  ->  ()
+    dtype: the promoted type, as in `matmul`
+    raises ShapeError: other numbers of elements; DTypeError: no numbers
+
     NumPy: `numpy.vdot`.
 
     >>> vdot([1, 2], [3, 4])
@@ -154,6 +168,10 @@ def _conjugate(x: Any) -> Any:
 def inner(a: Any, b: Any) -> Any:
     """The sum of products over the last axes.
 
+    a: (..., k), b: (..., k)  ->  the other axes of a, then those of b; a number multiplies
+    dtype: the promoted type, as in `matmul`
+    raises ShapeError: the two k differ; DTypeError: no numbers
+
     NumPy: `numpy.inner`.
 
     >>> inner([1, 2], [3, 4])
@@ -168,6 +186,9 @@ def inner(a: Any, b: Any) -> Any:
 def outer(a: Any, b: Any) -> Any:
     """a[i] * b[j] of flattened arrays.
 
+    a: m elements, b: n elements, of any shapes  ->  (m, n), of the promoted dtype
+    raises DTypeError: no numbers
+
     NumPy: `numpy.outer`.
 
     >>> outer([1, 2], [3, 4])
@@ -179,6 +200,11 @@ def outer(a: Any, b: Any) -> Any:
 
 def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     """The sum of conj(a) * b over one axis, which must be of one length; the others broadcast.
+
+    a, b: (..., k) for axis -1, or k elsewhere  ->  (...); axis: counted in each of them
+    dtype: the promoted type, as in `matmul`
+    raises ShapeError: other lengths, an operand of rank 0, or axes that do not broadcast;
+    AxisError: no such axis; DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.vecdot`.
 
@@ -203,6 +229,12 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """The sum of products over pairs of axes: the last n of a and first n of b, or two lists.
 
+    a, b: of any shapes; axes: n, or (axes of a, axes of b), each an axis or a list  ->  the other
+    axes of a, then those of b
+    dtype: the promoted type, as in `matmul`
+    raises ShapeError: axes of other lengths; AxisError: no such axis; ArgumentError: not two lists;
+    DTypeError: no numbers, or axes that are no integers
+
     NumPy: `numpy.tensordot`.
 
     >>> tensordot([[1, 2], [3, 4]], [[1, 2], [3, 4]], axes=1)
@@ -212,11 +244,15 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = _same_type(a, b)
     left, right = shape_of(a), shape_of(b)
     axes = structural(axes)
+    if not isinstance(axes, (tuple, list)):
+        axes = integer("tensordot", "`axes`", axes)
     if isinstance(axes, int):
         if axes > min(len(left), len(right)):
             raise AxisError(f"tensordot: {axes} axes of {type_text(a)} and {type_text(b)}")
         pairs = (tuple(range(len(left) - axes, len(left))), tuple(range(axes)))
     else:
+        if len(axes) != 2:
+            raise ArgumentError(f"tensordot: axes are a number or two lists, got {axes}")
         first, second = axes
         lists = [x if isinstance(x, (tuple, list)) else (x,) for x in (first, second)]
         pairs = (
@@ -238,6 +274,11 @@ def cross(
     """The cross products of vectors of 3 (or 2, in the plane) along the axes `axisa` and `axisb`,
     which become `axisc`; of two vectors in the plane the one component that is not zero. axis: all
     three.
+
+    a, b: (..., 3) or (..., 2), the other axes broadcast  ->  (..., 3), or (...) of two in the plane
+    dtype: the promoted type; bools are refused, as they have no difference
+    raises ShapeError: other lengths, or axes that do not broadcast; AxisError: no such axis;
+    DTypeError: no numbers, or an axis that is no integer
 
     NumPy: `numpy.cross`.
 
@@ -267,7 +308,11 @@ def _cross_component(x: Any, y: Any, i: int, j: int) -> Any:
 
 
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product of two matrices (or lines).
+    """The Kronecker product: each element of `a` times all of `b`.
+
+    a: (m, n, ...), b: (p, q, ...), of the lower rank with 1 in front  ->  (m p, n q, ...), of the
+    promoted dtype
+    raises DTypeError: no numbers
 
     NumPy: `numpy.kron`.
 
@@ -292,12 +337,15 @@ def einsum(
 ) -> Any:
     """Einstein summation ("ij,jk->ik", "...ij,...jk->...ik", "ii->i"): pair by pair from the left.
 
-    A label that one operand has twice takes its diagonal; "..." stands for axes that broadcast. Of
-    one operand, where nothing is summed, the result is a view, as NumPy's is, and has its type.
+    subscripts: a label for each axis of each of `xs`, and of the result; xs: arrays. A label that
+    one operand has twice takes its diagonal; "..." stands for axes that broadcast, as those of
+    length 1 do. Of one operand, where nothing is summed, the result is a view, as NumPy's is, and
+    has its type.
     Labels may also be given as lists of integers, one behind each operand, and one for the result.
     optimize: True, "greedy", "optimal" or a path for another order of pairs, as NumPy finds it;
-    dtype: of the operands and the result, if `casting` allows it
-    raises ShapeError: labels that do not fit; DTypeError: a conversion that is not allowed
+    dtype: of the operands and the result, if `casting` allows it; by default the promoted type
+    raises ShapeError: labels that do not fit; DTypeError: a conversion that is not allowed, or no
+    numbers; ArgumentError: another `optimize` or `casting`
 
     NumPy: `numpy.einsum`.
 
@@ -305,6 +353,13 @@ def einsum(
     array([[1, 2],
            [3, 4]])
     """
+    if casting not in _CASTINGS:
+        raise ArgumentError(f"einsum: casting must be one of {_CASTINGS}, got {casting!r}")
+    optimize = structural(optimize)
+    if not isinstance(optimize, (bool, tuple, list)) and optimize not in (*_ORDERS, None):
+        raise ArgumentError(
+            f"einsum: optimize must be a bool, 'greedy', 'optimal' or a path, got {optimize!r}"
+        )
     if not isinstance(subscripts, str):
         subscripts, xs = _spelled((subscripts, *xs))
     values = [asarray(x) for x in xs]
@@ -328,9 +383,8 @@ def einsum(
                 raise ShapeError(f"einsum: {subscripts!r}: sizes {sizes[c]} and {n} of {found}")
             sizes[c] = n if sizes[c] == 1 else sizes[c]
     items = [(name, _stretched(name, x, sizes)) for name, x in taken]
-    optimize = structural(optimize)
     path: Any = [tuple(range(len(items)))]
-    if optimize is not False and len(items) > 2:
+    if optimize and len(items) > 2:
         path = contraction_path(subscripts, values, optimize)[0][1:]
     for places in path:
         chosen = [items.pop(k) for k in sorted(places, reverse=True)][::-1]
@@ -351,8 +405,9 @@ def _spelled(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:
     count = len(given) // 2
     texts = []
     for each in (*given[1 : 2 * count : 2], *given[2 * count :]):
-        labels = [k if k is Ellipsis else structural(k) for k in each]
-        if any(k is not Ellipsis and not 0 <= k < len(_LABELS) for k in labels):
+        items = each if hasattr(each, "__iter__") else [each]
+        labels = [k if k is Ellipsis else structural(k) for k in items]
+        if not all(k is Ellipsis or (type(k) is int and 0 <= k < len(_LABELS)) for k in labels):
             raise ShapeError(f"einsum: axes are numbered from 0 to 51, or `...`, got {labels}")
         texts.append("".join("..." if k is Ellipsis else _LABELS[::-1][k] for k in labels))
     joined = ",".join(texts[:count])

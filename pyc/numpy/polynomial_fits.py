@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
     broadcast,
@@ -26,7 +26,7 @@ from pyc.numpy.core import (
 )
 from pyc.numpy.creation import asarray, iota
 from pyc.numpy.elementwise import add, divide, multiply, negative, real, sqrt
-from pyc.numpy.factorisations import eigvals, factored
+from pyc.numpy.factorisations import eigvals, factored, floats
 from pyc.numpy.indexing import gather
 from pyc.numpy.linear_algebra import matmul, outer
 from pyc.numpy.logic import equal, less, not_equal, where
@@ -34,7 +34,7 @@ from pyc.numpy.manipulation import atleast_1d, expand_dims, matrix_transpose, re
 from pyc.numpy.pieces import concat, pad
 from pyc.numpy.polynomials import vander
 from pyc.numpy.solvers import inv, lstsq
-from pyc.numpy.sorting import argsort
+from pyc.numpy.sorting import argsort, size_of
 from pyc.numpy.statistics import argmax
 from pyc.numpy.statistics import sum as total
 
@@ -49,8 +49,10 @@ def poly(seq_of_zeros: Any) -> Any:
     of a matrix, (n, n), as roots, and 1 in front. Complex roots give complex coefficients, unless
     they are known and conjugates of each other; real matrices real ones.
 
-    raises ShapeError: neither a line nor a square matrix; LinearAlgebraError when the program runs:
-    a matrix with NaN or infinity
+    seq_of_zeros: a number, (n,) or (n, n)  ->  (n + 1,); dtype: float32, float64 and complex ones
+    stay what they are, integers, bools and float16 are float64
+    raises ShapeError: neither a line nor a square matrix; LinearAlgebraError: when the program
+    runs, a matrix with NaN or infinity; DTypeError: no numbers
 
     NumPy: `numpy.poly`.
 
@@ -88,8 +90,11 @@ def roots(p: Any, *, size: int | None = None) -> Any:
     size: how many there are at most, NaN behind the last. Without it traced coefficients give
     n - 1 roots, and the first one must not be 0: how many roots there are would depend on data.
     Traced coefficients give complex roots, others real ones if all are real, as NumPy does.
-    raises ShapeError: no line, or a negative `size`; LinearAlgebraError when the program runs: NaN
-    or infinity in `p`, or without `size` a first coefficient that is 0
+    -> (n - 1,), less for zeros in front that are known, or (size,); dtype: complex64 for float32
+    and complex64, else complex128
+    raises ShapeError: no line, or a negative `size`; DTypeError: no numbers, or a `size` that is no
+    integer; LinearAlgebraError: NaN or infinity in `p`, or, when the program runs, without `size` a
+    first coefficient that is 0
 
     NumPy: `numpy.roots`, which has no `size`.
 
@@ -101,10 +106,11 @@ def roots(p: Any, *, size: int | None = None) -> Any:
         raise ShapeError(f"roots: coefficients are a line, got {type_text(line)}")
     known = known_elements(line) if size is None else None
     if known is not None:
-        return constant(np.roots(known))
-    places = None if size is None else int(structural(size).__index__())
-    if places is not None and places < 0:
-        raise ShapeError(f"roots: `size` must not be negative, got {places}")
+        try:
+            return constant(np.roots(known))
+        except np.linalg.LinAlgError as error:
+            raise LinearAlgebraError(f"roots: the companion matrix: {error}") from None
+    places = None if size is None else size_of("roots", size)
     kind = dtype_of(line)
     line = cast(line, kind if kind in (dt.f32, dt.c64, dt.c128) else dt.f64)
     count = max(shape_of(line)[0] - 1, 0)
@@ -167,7 +173,7 @@ def _floats(name: str, x: Any) -> Any:
 
 def _points(x: Any, y: Any, w: Any) -> tuple[Any, Any, Any]:
     """The points and their weights; DTypeError, NumPy's TypeError, if they do not fit."""
-    x, y = _floats("polyfit", x), _floats("polyfit", y)
+    x, y = floats("polyfit", x), _floats("polyfit", y)
     if len(shape_of(x)) != 1 or not shape_of(x)[0]:
         raise DTypeError(
             f"polyfit: needs a line of one place or more, got {type_text(x)}",
@@ -199,16 +205,17 @@ def polyfit(
     """The coefficients of the polynomial of degree `deg` that is nearest to points, by the squares
     of the distances.
 
-    x: (n,); y: (n,), or (n, k) for k polynomials -> (deg + 1,) or (deg + 1, k)
+    x: (n,); y: (n,), or (n, k) for k polynomials -> (deg + 1,) or (deg + 1, k), of the promoted
+    dtype, integers and bools as float64
     rcond: singular values up to this share of the greatest count as 0, by default n times the
     spacing of the type of x; w: (n,), by which distances are multiplied
     full: a tuple of the coefficients, the sums of squares of the residuals, the rank, the singular
     values and rcond; cov: a tuple of the coefficients and their covariance matrix, scaled by the
     residuals unless it is "unscaled"
-    raises ArgumentError: a negative degree, or too few points to scale the covariance;
-    DTypeError: places, values and weights that do not fit; LinearAlgebraError when the program
-    runs: no convergence. NumPy's RankWarning is not given, and residuals are there whatever the
-    rank is.
+    raises ArgumentError: a negative degree, or too few points to scale the covariance; ShapeError:
+    several `rcond`; DTypeError: places, values and weights that do not fit, no numbers, or float16;
+    LinearAlgebraError: when the program runs, no convergence. NumPy's RankWarning is not given, and
+    residuals are there whatever the rank is.
 
     NumPy: `numpy.polyfit`.
 

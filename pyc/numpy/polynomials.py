@@ -52,9 +52,11 @@ def _coefficients(name: str, p: Any) -> Any:
 
 
 def _trimmed(p: Any) -> Any:
-    """A line without leading zeros, where its elements are known."""
+    """A line without leading zeros, where its elements are known; 0 where it has none."""
     known = known_elements(p)
-    if known is None or not known.size or known[0] != 0:
+    if known is not None and not known.size:
+        return constant(np.zeros(1, known.dtype))
+    if known is None or known[0] != 0:
         return p
     rest = np.trim_zeros(known, "f")
     return constant(rest if rest.size else known[:1])
@@ -69,6 +71,9 @@ def _sum(name: str, operation: Any, a1: Any, a2: Any) -> Any:
 def polyadd(a1: Any, a2: Any) -> Any:
     """The coefficients of the sum of two polynomials, as long as the longer one.
 
+    a1: (m,) or a number, a2: (n,)  ->  (max(m, n),), of the promoted dtype
+    raises ShapeError: no lines; DTypeError: no numbers
+
     NumPy: `numpy.polyadd`.
 
     >>> polyadd([1, 2], [3, 4, 5]).tolist()
@@ -80,6 +85,9 @@ def polyadd(a1: Any, a2: Any) -> Any:
 def polysub(a1: Any, a2: Any) -> Any:
     """The coefficients of the difference of two polynomials, as long as the longer one.
 
+    a1: (m,) or a number, a2: (n,)  ->  (max(m, n),), of the promoted dtype, which is not bool
+    raises ShapeError: no lines; DTypeError: no numbers
+
     NumPy: `numpy.polysub`.
 
     >>> polysub([1, 2], [3, 4, 5]).tolist()
@@ -90,6 +98,10 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 def polymul(a1: Any, a2: Any) -> Any:
     """The coefficients of the product of two polynomials.
+
+    a1: (m,) or a number, a2: (n,)  ->  (m + n - 1,), less zeros in front of known ones, of the
+    promoted dtype; without coefficients it is 0
+    raises ShapeError: no lines, or a traced one without elements; DTypeError: no numbers
 
     NumPy: `numpy.polymul`.
 
@@ -104,7 +116,9 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """(quotient, remainder) of two polynomials. A remainder that is traced is as long as `u`, with
     zeros in front; one that is known is trimmed.
 
-    raises ShapeError: `v` has no coefficients
+    u: (m,) or a number, v: (n,)  ->  (max(m - n + 1, 1),), and (m,) or less; of the promoted dtype,
+    integers and bools as float64
+    raises ShapeError: no lines, or without coefficients; DTypeError: no numbers
 
     NumPy: `numpy.polydiv`.
 
@@ -112,13 +126,13 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     [[1.5, 1.75], [0.25]]
     """
     u, v = _coefficients("polydiv", u), _coefficients("polydiv", v)
+    size, other = shape_of(u)[0], shape_of(v)[0]
+    if not size or not other:
+        raise ShapeError("polydiv: a polynomial has at least one coefficient")
     known = known_elements(u), known_elements(v)
     if known[0] is not None and known[1] is not None:
         quotient, remainder = np.polydiv(*known)
         return constant(quotient), constant(remainder)
-    size, other = shape_of(u)[0], shape_of(v)[0]
-    if not size or not other:
-        raise ShapeError("polydiv: a polynomial has at least one coefficient")
     kind = dt.promote_weak(float, result_dtype(u, v))
     rest, divisor = cast(u, kind), cast(v, kind)
     scale = reciprocal(gather(divisor, 0))
@@ -133,7 +147,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
 
 
 def _order(name: str, m: Any) -> int:
-    times = integer("polyint", "`m`", m)
+    times = integer(name, "`m`", m)
     if times < 0:
         raise ArgumentError(f"{name}: the order must not be negative, got {times}")
     return times
@@ -147,7 +161,9 @@ def _falling(size: int) -> Any:
 def polyder(p: Any, m: int = 1) -> Any:
     """The coefficients of the derivative of order `m`.
 
-    raises ArgumentError: a negative order
+    p: (n,) or a number  ->  (max(n - m, 0),), of the dtype of p and int64 together
+    raises ArgumentError: a negative order; ShapeError: no line; DTypeError: no numbers, bfloat16,
+    or an order that is no integer
 
     NumPy: `numpy.polyder`.
 
@@ -165,7 +181,9 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The coefficients of the antiderivative of order `m`; k: the constants of integration, one for
     each order, or one for all if it is a number; zeros by default.
 
-    raises ArgumentError: a negative order; ShapeError: another number of constants
+    p: (n,) or a number  ->  (n + m,), floats: integers and bools as float64
+    raises ArgumentError: a negative order; ShapeError: no line, or another number of constants;
+    DTypeError: no numbers, bfloat16, or an order that is no integer
 
     NumPy: `numpy.polyint`.
 
@@ -187,9 +205,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a line as the columns of a matrix, the highest first unless
-    `increasing`: (len(x), N), N being len(x) by default.
+    `increasing`: x (n,) -> (n, N), N being n by default.
 
-    raises ShapeError: no line, or a negative number of columns
+    dtype: that of x and int64 together
+    raises ShapeError: no line, or a negative number of columns; DTypeError: no numbers, bfloat16,
+    or an N that is no integer
 
     NumPy: `numpy.vander`.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ConcretizationError, ShapeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number, is_tracing
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -55,10 +55,11 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """The elements of `x` under the function, or the number, of the last condition that holds for
     them; the one more that `funclist` may have is for those of no condition, else they give 0.
 
+    x: any shape and dtype, which the result has, as in NumPy
     condlist: conditions of the shape of x, or a single one, if x is a line; args, kw: for the
-    functions. Each function is called with all of `x`, and must work element by element. The result
-    has the dtype of x, as in NumPy.
-    raises ArgumentError: another number of functions; ShapeError: a condition of another shape
+    functions. Each function is called with all of `x`, and must work element by element.
+    raises ArgumentError: another number of functions; ShapeError: a condition or a piece of another
+    shape; DTypeError: no numbers, or functions that are no list
 
     >>> piecewise(np.array([-2.0, 3.0]), [np.array([True, False])], [0.5, lambda v: v * 2]).tolist()
     [0.5, 6.0]
@@ -69,6 +70,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         several = len(condlist) > 0 and len(shape_of(asarray(condlist[0]))) > 0
     conditions = list(condlist) if several else [condlist]
     tests = [asarray(c) for c in conditions]
+    if not hasattr(funclist, "__len__"):
+        raise DTypeError(f"piecewise: functions or numbers in a list, got {funclist!r}")
     if len(funclist) not in (len(tests), len(tests) + 1):
         raise ArgumentError(
             f"piecewise: {len(funclist)} functions for {len(tests)} conditions; there may be one "
@@ -105,10 +108,14 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """`num` numbers from start to stop, each the same multiple of the one before, along a new axis
-    if these are arrays; float64, or complex128 on a logarithmic spiral.
+    """`num` numbers from start to stop, each the same multiple of the one before.
 
-    raises ArgumentError: a known end that is 0
+    start, stop: numbers, or arrays that broadcast to a shape  ->  (num, *shape), or num at `axis`;
+    endpoint: whether stop is the last one, or would be the next
+    dtype: of the result, by default float64, or complex128 on a logarithmic spiral
+    raises ArgumentError: a known end that is 0, or a negative num; ShapeError: ends that do not
+    broadcast; AxisError: no such axis; DTypeError: no numbers, a num or axis that is no integer, or
+    a dtype that is not supported
 
     NumPy: `numpy.geomspace`.
 
@@ -127,7 +134,8 @@ def geomspace(
         ends = [np.asarray(end) for end in ends]
     found = together(_geometric, *ends, size, endpoint, wide.numpy.name)
     found = found if dtype is None else cast(found, to_dtype(dtype))
-    return moveaxis(found, 0, axis) if axis else found
+    place = axis_of("geomspace", axis, len(shape_of(found)))
+    return moveaxis(found, 0, place) if place else found
 
 
 def _geometric(start: Any, stop: Any, size: int, endpoint: bool, dtype: Any) -> Any:
@@ -153,6 +161,11 @@ def _geometric(start: Any, stop: Any, size: int, endpoint: bool, dtype: Any) -> 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """`p` with whole periods added so that neighbours along an axis differ by no more than half a
     period; smaller jumps than `discont` (half a period by default) stay as they are.
+
+    p: (..., n, ...), real  ->  the same shape; dtype: that of p and the period together, float64
+    for integers unless the period is one
+    raises AxisError: no such axis; ShapeError: a discont or period that does not broadcast;
+    DTypeError: complex or no numbers, or an axis that is no integer
 
     NumPy: `numpy.unwrap`.
 
@@ -182,7 +195,10 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """The shapes broadcast together and all elements are equal; a traced bool inside `jit`.
+    """The shapes broadcast together and all elements are equal.
+
+    a1, a2: any shapes, compared in the promoted dtype  ->  a bool, which is traced inside `jit`
+    raises DTypeError: no numbers
 
     NumPy: `numpy.array_equiv`.
 
@@ -201,7 +217,9 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     """The real parts of complex numbers whose imaginary parts are all below `tol` roundings, or
     below `tol` itself if that is at most 1; `a` if one is not, or if it is real.
 
-    raises ConcretizationError: traced complex numbers, which would decide the dtype
+    a: any shape and dtype  ->  the same shape, the float of its width or its own dtype
+    raises ConcretizationError: traced complex numbers, which would decide the dtype; DTypeError: no
+    numbers
 
     NumPy: `numpy.real_if_close`.
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, ShapeError
+from pyc.errors import ConcretizationError
 from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -35,7 +35,7 @@ from pyc.numpy.indexing import gather
 from pyc.numpy.logic import equal, isnan, less, logical_and, logical_not, logical_or, where
 from pyc.numpy.manipulation import matrix_transpose, moveaxis, ravel, reshape
 from pyc.numpy.pieces import concat
-from pyc.numpy.sorting import argsort, nonzero, searchsorted, sort
+from pyc.numpy.sorting import argsort, nonzero, searchsorted, size_of, sort
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum
 
@@ -80,13 +80,6 @@ def _refuse(name: str, arguments: str) -> NoReturn:
         f"{name}: the number of elements found depends on data",
         fix=f"Give the most there can be: `pyc.numpy.{name}({arguments}, size=n)`.",
     )
-
-
-def _size(name: str, size: Any) -> int:
-    count = int(size.__index__())
-    if count < 0:
-        raise ShapeError(f"{name}: `size` must not be negative, got {count}")
-    return count
 
 
 class _Groups:
@@ -191,9 +184,14 @@ def unique(
     element of `ar` is (of the shape of `ar`; a line for slices), how often each occurs; int64.
     Slices with NaN differ from all others.
 
-    size: how many there are at most, which traced elements need; see the module. Indices behind the
-    last are the number of elements of `ar`, counts 0. sorted: they always are.
-    raises ConcretizationError: traced elements without `size`; AxisError: there is no such axis
+    ar: any shape and dtype, which the result has  ->  (k,), or (..., k, ...) for slices; equal_nan:
+    whether NaN is one element; sorted: they always are
+    size: how many there are at most, which traced elements need, and k then; fill_value: what
+    stands behind the last, see the module. Indices behind the last are the number of elements of
+    `ar`, counts 0.
+    raises ConcretizationError: traced elements without `size`; AxisError: there is no such axis;
+    ShapeError: a negative size, or several fill values; DTypeError: no numbers, or a size or axis
+    that is no integer
 
     NumPy: `numpy.unique`, which has no `size`.
 
@@ -201,20 +199,20 @@ def unique(
     [1, 3]
     """
     x = asarray(ar)
+    place = None if axis is None else axis_of("unique", axis, len(shape_of(x)))
     known = known_elements(x) if size is None else None
     wanted = (return_index, return_inverse, return_counts)
     if known is not None:
-        found: Any = np.unique(known, *wanted, axis=axis, equal_nan=equal_nan)  # type: ignore[call-overload]
+        found: Any = np.unique(known, *wanted, axis=place, equal_nan=equal_nan)  # type: ignore[call-overload]
         return tuple(map(constant, found)) if isinstance(found, tuple) else constant(found)
     if size is None:
         _refuse("unique", "x")
-    place = None if axis is None else axis_of("unique", axis, len(shape_of(x)))
     rows, rest = ravel(x), None
     if place is not None:
         moved = moveaxis(x, place, 0)
         count, *rest = shape_of(moved)
         rows = reshape(moved, (count, prod(rest)))
-    groups = _Groups(rows, _size("unique", size), equal_nan)
+    groups = _Groups(rows, size_of("unique", size), equal_nan)
     values = groups.found(fill_value)
     if place is not None and rest is not None:
         values = moveaxis(reshape(values, (groups.size, *rest)), 0, place)
@@ -232,6 +230,11 @@ def unique(
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAllResult:
     """(values, indices, inverse_indices, counts): as `unique`, every NaN an element of its own.
 
+    x: any shape and dtype, which the values have  ->  (k,), (k,) int64, x.shape int64, (k,) int64
+    size, fill_value: for traced elements, see the module; k is then the size
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
+
     NumPy: `numpy.unique_all`.
 
     >>> unique_all([3, 1, 3]).counts.tolist()
@@ -245,6 +248,11 @@ def unique_counts(
     x: Any, /, *, size: int | None = None, fill_value: Any = None
 ) -> UniqueCountsResult:
     """(values, counts): as `unique`, every NaN an element of its own.
+
+    x: any shape and dtype, which the values have  ->  (k,) and (k,) int64
+    size, fill_value: for traced elements, see the module; k is then the size
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.unique_counts`.
 
@@ -260,6 +268,11 @@ def unique_inverse(
 ) -> UniqueInverseResult:
     """(values, inverse_indices): as `unique`, every NaN an element of its own.
 
+    x: any shape and dtype, which the values have  ->  (k,) and x.shape int64
+    size, fill_value: for traced elements, see the module; k is then the size
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
+
     NumPy: `numpy.unique_inverse`.
 
     >>> unique_inverse([3, 1, 3]).inverse_indices.tolist()
@@ -270,7 +283,13 @@ def unique_inverse(
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """As `unique`, every NaN an element of its own.
+    """As `unique`, every NaN an element of its own; in ascending order, which NumPy does not
+    promise.
+
+    x: any shape and dtype, which the values have  ->  (k,)
+    size, fill_value: for traced elements, see the module; k is then the size
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.unique_values`.
 
@@ -310,9 +329,12 @@ def _is_among(x: Any, line: Any) -> Any:
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The distinct elements of both arrays in ascending order. size, fill_value: see the module.
+    """The distinct elements of both arrays in ascending order.
 
-    raises ConcretizationError: traced elements without `size`
+    ar1, ar2: any shapes  ->  (k,), or (size,), of the promoted dtype; size, fill_value: for traced
+    elements, see the module
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.union1d`.
 
@@ -335,9 +357,12 @@ def setdiff1d(
     fill_value: Any = None,
 ) -> Any:
     """The distinct elements of `ar1` that `ar2` does not have, in ascending order; with
-    `assume_unique` and known elements in the order of `ar1`. size, fill_value: see the module.
+    `assume_unique` and known elements in the order of `ar1`.
 
-    raises ConcretizationError: traced elements without `size`
+    ar1, ar2: any shapes  ->  (k,), or (size,), of the dtype of ar1; size, fill_value: for traced
+    elements, see the module
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.setdiff1d`.
 
@@ -349,7 +374,7 @@ def setdiff1d(
     if known is not None:
         return constant(np.setdiff1d(*known, assume_unique))
     a, b = ravel(a), ravel(b)
-    groups = _Groups(a, _size("setdiff1d", size), True)
+    groups = _Groups(a, size_of("setdiff1d", size), True)
     common = result_dtype(a, b)
     among = _is_among(cast(groups.values, common), cast(b, common))
     groups.keep(logical_and(groups.first, logical_not(among)))
@@ -366,10 +391,13 @@ def intersect1d(
     fill_value: Any = None,
 ) -> Any:
     """The distinct elements that both arrays have, in ascending order; with `return_indices` also
-    where each occurs first in `ar1` and in `ar2` (flattened), their lengths for none. size,
-    fill_value: see the module.
+    where each occurs first in `ar1` and in `ar2` (flattened), int64, their lengths for none.
 
-    raises ConcretizationError: traced elements without `size`
+    ar1, ar2: any shapes  ->  (k,), or (size,), of the promoted dtype; assume_unique: neither has an
+    element twice, which saves known ones a search; size, fill_value: for traced elements, see the
+    module
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.intersect1d`.
 
@@ -382,7 +410,7 @@ def intersect1d(
         found: Any = np.intersect1d(*known, assume_unique, return_indices)  # type: ignore[call-overload]
         return tuple(map(constant, found)) if return_indices else constant(found)
     a, b = _lines(a, b)
-    groups = _Groups(a, _size("intersect1d", size), True)
+    groups = _Groups(a, size_of("intersect1d", size), True)
     groups.keep(logical_and(groups.first, _is_among(groups.values, b)))
     values = groups.found(fill_value)
     if not return_indices:
@@ -404,10 +432,13 @@ def setxor1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The distinct elements that one of the arrays has, in ascending order. size, fill_value: see
-    the module.
+    """The distinct elements that one of the arrays has, in ascending order.
 
-    raises ConcretizationError: traced elements without `size`
+    ar1, ar2: any shapes  ->  (k,), or (size,), of the promoted dtype; assume_unique: neither has an
+    element twice, which saves known ones a search; size, fill_value: for traced elements, see the
+    module
+    raises ConcretizationError: traced elements without `size`; ShapeError: a negative size, or
+    several fill values; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.setxor1d`.
 
@@ -419,7 +450,7 @@ def setxor1d(
     if known is not None:
         return constant(np.setxor1d(*known, assume_unique))
     a, b = _lines(a, b)
-    count = _size("setxor1d", size)
+    count = size_of("setxor1d", size)
     each = [(_Groups(line, count, True), other) for line, other in ((a, b), (b, a))]
     alone = [logical_and(g.first, logical_not(_is_among(g.values, other))) for g, other in each]
     groups = _Groups(concat([g.values for g, _ in each], 0), count, False)

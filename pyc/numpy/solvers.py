@@ -22,6 +22,7 @@ from pyc.numpy.core import (
     broadcast_shape,
     cast,
     dtype_of,
+    integer,
     literal,
     part,
     result_dtype,
@@ -80,10 +81,10 @@ def solve(a: Any, b: Any) -> Any:
     """The x with a @ x = b.
 
     a: (..., n, n), b: (n,) or (..., n, k), the leading axes broadcast -> (..., n) or (..., n, k)
-    dtype: promoted type of a and b, integers as float64
+    dtype: promoted type of a and b, integers and bools as float64
 
     raises LinearAlgebraError: not square matrices; when the program runs: a singular matrix;
-    ShapeError: other lengths
+    ShapeError: other lengths; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.solve`.
 
@@ -149,10 +150,12 @@ def inverse(x: Any) -> tuple[Any, Any]:
 
 
 def inv(a: Any) -> Any:
-    """The inverses of square matrices: (..., n, n) -> (..., n, n).
+    """The inverses of square matrices: a (..., n, n) -> (..., n, n).
 
-    raises LinearAlgebraError: not square matrices; when the program runs: a singular
-    matrix
+    dtype: that of a, integers and bools as float64
+
+    raises LinearAlgebraError: not square matrices; when the program runs: a singular matrix;
+    DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.inv`.
 
@@ -166,13 +169,16 @@ def inv(a: Any) -> Any:
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
-    """The Moore-Penrose inverses: (..., m, n) -> (..., n, m).
+    """The Moore-Penrose inverses: a (..., m, n) -> (..., n, m).
 
-    rcond, or rtol: singular values up to this share of the greatest count as 0, a number or one
-    for each matrix; by default 1e-15, in single precision and for `rtol=None` max(m, n) times the
-    spacing of the type (NumPy computes in double precision, where 1e-15 tells them from roundings)
+    rcond, or rtol: singular values up to this share of the greatest count as 0, a number or one for
+    each matrix, (...); by default 1e-15, in single precision and for `rtol=None` max(m, n) times
+    the spacing of the type (NumPy computes in double precision, where 1e-15 tells them from
+    roundings) hermitian: `a` is known to be so, and its eigenvectors are used
+    dtype: that of a, integers and bools as float64, unless there are no elements
 
-    raises LinearAlgebraError when the program runs: no convergence
+    raises LinearAlgebraError: rank 1 or less, or no convergence when the program runs; ShapeError:
+    shares of another shape; ArgumentError: `rcond` and `rtol`; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.pinv`.
 
@@ -180,19 +186,25 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    x = floats("pinv", matrices("pinv", a))
+    a = matrices("pinv", a)
+    *batch, rows, columns = shape_of(a)
     if rtol is not np._NoValue:
         if rcond is not None:
             raise ArgumentError("pinv: `rtol` and `rcond` are the same: give one of them")
-        rcond = _spacing(x) if rtol is None else rtol
-    *batch, rows, columns = shape_of(x)
+        rcond = _spacing(floats("pinv", a)) if rtol is None else rtol
     if not min(rows, columns):
-        return zeros((*batch, columns, rows), dtype_of(x).numpy)
+        return zeros((*batch, columns, rows), dtype_of(a).numpy)
+    x = floats("pinv", a)
     if rcond is None:
         rcond = 1e-15 if real_type(dtype_of(x)) is dt.f64 else _spacing(x)
     share = asarray(rcond)
     u, s, vt = svd(x, full_matrices=False, hermitian=hermitian)
     limit = multiply(expand_dims(share, -1), greatest(s, axis=-1, keepdims=True))
+    if shape_of(limit)[:-1] != tuple(batch):
+        raise ShapeError(
+            f"pinv: the shares {type_text(share)} do not fit {type_text(x)}",
+            fix="Give one for all matrices, or one for each.",
+        )
     inverted = where(greater(s, limit), divide(1, s), 0)
     scaled = multiply(expand_dims(cast(inverted, dtype_of(s)), -1), adjoint(u))
     return matmul(adjoint(vt), cast(scaled, dtype_of(x)))
@@ -206,9 +218,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     -> x (n,) or (n, k); the sums of squares of the residuals, one for each column, or none if
     m <= n (NumPy gives none either where the rank is less than n, which depends on data); the rank;
     the singular values (min(m, n),)
+    dtype: of x the promoted type, integers and bools as float64; of the sums and values the float
+    of its width, of the rank int32
 
-    raises LinearAlgebraError: other ranks or lengths; when the program runs: no
-    convergence
+    raises LinearAlgebraError: other ranks or lengths; when the program runs: no convergence;
+    ShapeError: several `rcond`; DTypeError: float16, no numbers, or a complex `rcond`
 
     NumPy: `numpy.linalg.lstsq`.
 
@@ -287,9 +301,11 @@ def _diagonal_and_parity(x: Any) -> tuple[Any, Any, Any]:
 
 
 def det(a: Any) -> Any:
-    """The determinants: (..., n, n) -> (...), 0 of singular matrices.
+    """The determinants: a (..., n, n) -> (...), 0 of singular matrices.
 
-    raises LinearAlgebraError: not square matrices
+    dtype: that of a, integers and bools as float64
+
+    raises LinearAlgebraError: not square matrices; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.det`.
 
@@ -304,9 +320,12 @@ def det(a: Any) -> Any:
 
 def slogdet(a: Any) -> SlogdetResult:
     """The signs of the determinants (of complex ones: numbers of magnitude 1) and the logarithms
-    of their magnitudes: (..., n, n) -> (...), (...); 0 and -inf of singular matrices.
+    of their magnitudes: a (..., n, n) -> (...), (...); 0 and -inf of singular matrices.
 
-    raises LinearAlgebraError: not square matrices
+    dtype: of the signs that of a, integers and bools as float64; of the logarithms the float of its
+    width
+
+    raises LinearAlgebraError: not square matrices; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.slogdet`.
 
@@ -327,13 +346,15 @@ def slogdet(a: Any) -> SlogdetResult:
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """How many singular values are greater than a limit: (..., m, n) -> (...), int64; of a line, or
-    a number, whether it is not 0.
+    """How many singular values are greater than a limit: A (..., m, n) -> (...), int64; of a line,
+    or a number, whether it is not 0.
 
     tol: the limit, a number or one for each matrix; rtol: as a share of the greatest singular
     value; by default max(m, n) times the spacing of the type
+    hermitian: the magnitudes of the eigenvalues are taken, of the triangle below the diagonal
 
-    raises LinearAlgebraError when the program runs: no convergence
+    raises LinearAlgebraError: when the program runs, no convergence; matrices that are not square
+    and `hermitian`; ArgumentError: `tol` and `rtol`; DTypeError: float16, or no numbers
 
     NumPy: `numpy.linalg.matrix_rank`.
 
@@ -366,10 +387,11 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """The x with tensordot(a, x, x.ndim) = b.
 
     a: the shape of b, then that of x, of as many elements; axes: those of a that are moved behind
-    the others first
+    the others first  ->  x
+    dtype: promoted type of a and b, integers and bools as float64
 
-    raises LinearAlgebraError: other numbers of elements; when the program runs: a
-    singular matrix
+    raises LinearAlgebraError: other numbers of elements; when the program runs: a singular matrix;
+    AxisError: no such axis; DTypeError: float16, no numbers, or an axis that is no integer
 
     NumPy: `numpy.linalg.tensorsolve`.
 
@@ -379,9 +401,13 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     left, right = floats("tensorsolve", asarray(a)), asarray(b)
     rank = len(shape_of(left))
     if axes is not None:
-        moved = [axis_of("tensorsolve", k, rank) for k in structural(axes)]
-        order = [k for k in range(rank) if k not in moved]
-        left = manipulation.permute_dims(left, (*order, *moved))
+        order = list(range(rank))
+        axes = structural(axes)
+        for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+            moved = axis_of("tensorsolve", axis, rank)
+            order.remove(moved)
+            order.append(moved)
+        left = manipulation.permute_dims(left, order)
     shape = shape_of(left)[len(shape_of(right)) :]
     size = prod(shape)
     if prod(shape_of(left)) != size * size or prod(shape_of(right)) != size:
@@ -397,9 +423,11 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     """The inverse for `tensordot` over `ind` axes.
 
     a: its first `ind` axes have as many elements as the others -> the others, then these
+    dtype: that of a, integers and bools as float64
 
     raises ArgumentError: ind is not positive; LinearAlgebraError: other numbers of elements; when
-    the program runs: a singular matrix
+    the program runs: a singular matrix; DTypeError: float16, no numbers, or an `ind` that is no
+    integer
 
     NumPy: `numpy.linalg.tensorinv`.
 
@@ -408,7 +436,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
            [0.  , 0.25]])
     """
     x = floats("tensorinv", a)
-    ind = structural(ind)
+    ind = integer("tensorinv", "`ind`", ind)
     if not ind > 0:
         raise ArgumentError(f"tensorinv: ind must be positive, got {ind}")
     first, last = shape_of(x)[:ind], shape_of(x)[ind:]

@@ -20,6 +20,7 @@ from pyc.numpy.core import (
     cast,
     constant,
     dtype_of,
+    integer,
     known_elements,
     literal,
     operands,
@@ -47,8 +48,13 @@ def sort(
     descending: bool = False,
     stable: bool = True,
 ) -> Any:
-    """`x` in ascending (or descending) order along an axis (flattened if None). Every kind of sort
-    is the stable one.
+    """`x` in ascending (or `descending`) order along an axis (flattened if None), NaN last.
+
+    x: any shape and dtype, which the result has; complex numbers by their real, then imaginary
+    parts kind: "quicksort", "heapsort", "mergesort" or "stable", by their first letters: every kind
+    is the stable one, whatever `stable` is
+    raises AxisError: no such axis; ArgumentError: another kind; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.sort`.
 
@@ -68,8 +74,13 @@ def argsort(
     descending: bool = False,
     stable: bool = True,
 ) -> Any:
-    """The indices, int64, that sort `x` along an axis (flattened if None). Every kind of sort is
-    the stable one.
+    """The indices, int64, that sort `x` along an axis (flattened if None), NaN last; `descending`
+    for the other order, with equal elements as they stand.
+
+    x: any shape and dtype  ->  the same shape, or a line
+    kind: as in `sort`: every kind is the stable one, whatever `stable` is
+    raises AxisError: no such axis; ArgumentError: another kind; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.argsort`.
 
@@ -105,7 +116,11 @@ def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
 def topk(x: Any, k: int, axis: int | None = -1, *, mode: str = "largest") -> tuple[Any, Any]:
     """The first k elements along an axis (of `x` flattened if None) in descending order, or with
     mode "smallest" in ascending order, and their int64 indices. Equal ones come as they stand, NaN
-    last. ShapeError: fewer elements than k.
+    last.
+
+    x: (..., n, ...), real  ->  twice (..., k, ...), of the dtype of x and int64
+    raises ShapeError: fewer elements than k, or a negative k; AxisError: no such axis;
+    ArgumentError: another mode; DTypeError: complex numbers, or a k or axis that is no integer
 
     >>> topk([3, 9, 4], 2)
     (array([9, 4]), array([1, 2]))
@@ -133,6 +148,11 @@ def topk(x: Any, k: int, axis: int | None = -1, *, mode: str = "largest") -> tup
 def median(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """The middle of the sorted axes (all if None), the mean of two where there are two; NaN if any
     is, and of no elements.
+
+    x: any shape  ->  without `axis`, one or several, or with keepdims of length 1 there
+    dtype: floats and complex numbers stay what they are, integers and bools are float64
+    raises AxisError: no such axis; ShapeError: an axis twice; DTypeError: no numbers, or an axis
+    that is no integer
 
     NumPy: `numpy.median`.
 
@@ -175,16 +195,20 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """The element at fraction q of the sorted axes (all if None), linearly between neighbours; NaN
-    if any is. q: a number, or an array of them, whose axes come first. The type is NumPy's: a
-    float's own where q is a Python number, any type's own where q is 0 or 1 as integers, else that
-    of x and q together. Where a fraction falls on an element it is that element, beside infinite
-    ones too (NumPy's formula gives NaN). Traced fractions outside of [0, 1] give NaN.
+    if any is.
 
+    x: any shape, real  ->  (*q.shape, *rest), the rest without `axis`, or with keepdims of length 1
+    there; q: a number, or an array of them, in [0, 1]; traced ones outside of it give NaN
+    dtype: NumPy's: a float's own where q is a Python number, any type's own where q is 0 or 1 as
+    integers, else that of x and q together
+    Where a fraction falls on an element it is that element, beside infinite ones too (NumPy's
+    formula gives NaN).
     method: another of NumPy's rules for places between elements, or for which one to choose
     weights: how much each element counts, for the method "inverted_cdf"; of the shape of x, or of
     its axes `axis`
     raises ArgumentError: known fractions outside of [0, 1], another method, known weights below 0
-    or all 0; ShapeError: no elements, or weights of another shape; DTypeError: complex numbers
+    or all 0; ShapeError: no elements, an axis twice, or weights of another shape; AxisError: no
+    such axis; DTypeError: complex or no numbers, or an axis that is no integer
 
     NumPy: `numpy.quantile`.
 
@@ -205,6 +229,13 @@ def percentile(
     weights: Any = None,
 ) -> Any:
     """`quantile` with q in percent.
+
+    x, axis, keepdims, method, weights: as in `quantile`; q: in [0, 100], of any shape  ->
+    (*q.shape, *rest)
+    dtype: a float's own where q is a Python number, else that of x and q / 100 together
+    raises ArgumentError: known q outside of [0, 100], another method, known weights below 0 or all
+    0; ShapeError: no elements, an axis twice, or weights of another shape; AxisError: no such axis;
+    DTypeError: complex or no numbers, or an axis that is no integer
 
     NumPy: `numpy.percentile`.
 
@@ -231,6 +262,8 @@ def quantiles_of(
     of an array, by the linear method."""
     if dtype_of(x).is_complex:
         raise DTypeError(f"{name}: needs real numbers, got {type_text(x)}")
+    if type(q) not in (float, int) and dtype_of(asarray(q)).is_complex:
+        raise DTypeError(f"{name}: the fractions must be real numbers, got {q}")
     several = type(q) in (list, tuple) and known_elements(asarray(q)) is None
     numbers = structural(q)
     if several or hasattr(numbers, "type") or method != "linear" or weights is not None:
@@ -289,8 +322,14 @@ def _at_fraction(ordered: Any, count: int, fraction: np.floating[Any]) -> Any:
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """Where each of `v` would go in the ascending line `a`, int64. sorter: the indices that sort
-    `a`, if it is not.
+    """Where each of `v` would go in the ascending line `a`, int64.
+
+    a: (n,), v: any shape  ->  the shape of v; compared in the promoted dtype
+    side: "left" for the first such place, "right" for the last; sorter: (n,), the indices that sort
+    `a`, if it is not
+    raises ShapeError: `a` is no line, or the sorter of another length; ArgumentError: another side;
+    IndexOutOfRangeError: a sorter beyond `a`; IndexTypeError: one that is no integers; DTypeError:
+    no numbers
 
     NumPy: `numpy.searchsorted`.
 
@@ -300,7 +339,14 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     if side not in ("left", "right"):
         raise ArgumentError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     line, values = asarray(a), asarray(v)
-    line = line if sorter is None else gather(line, asarray(sorter))
+    if sorter is not None:
+        order = asarray(sorter)
+        if shape_of(order) != shape_of(line):
+            raise ShapeError(
+                f"searchsorted: the sorter is {type_text(order)}, the line {type_text(line)}",
+                fix="Give the indices that sort the line: `np.argsort(a)`.",
+            )
+        line = gather(line, order)
     kind = dtype_of(operands("searchsorted", _stand_in(line), _stand_in(values))[0])
     line, values, right = cast(line, kind), cast(values, kind), side == "right"
     if kind.is_complex:
@@ -314,10 +360,12 @@ def _stand_in(x: Any) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """The number of the bin of each element, int64, for ascending or descending edges `bins`, a
-    line. Traced edges are taken to be one or the other, by the first and the last one.
+    """The number of the bin of each element, int64, for ascending or descending edges `bins`.
 
-    raises ArgumentError: known edges that are neither; DTypeError: complex numbers
+    x: any shape  ->  the same; bins: (n,); right: bins hold their right edges, not their left ones.
+    Traced edges are taken to ascend or descend by the first and the last one.
+    raises ArgumentError: known edges that do neither; ShapeError: edges that are no line;
+    DTypeError: complex numbers, or no numbers
 
     NumPy: `numpy.digitize`.
 
@@ -358,11 +406,13 @@ def isin(
     *,
     kind: str | None = None,
 ) -> Any:
-    """Whether each element occurs in `test_elements`, or with `invert` whether it does not. A few
-    are compared with every element, more are sorted and searched; assume_unique and `kind` ("sort",
-    "table") choose among NumPy's ways, and change nothing here.
+    """Whether each element occurs in `test_elements`, or with `invert` whether it does not.
 
-    raises ArgumentError: another `kind`, or "table" for what are no integers
+    element: any shape  ->  bool, the same shape; test_elements: any shape, compared in the promoted
+    dtype. A few are compared with every element, more are sorted and searched; assume_unique and
+    `kind` ("sort", "table") choose among NumPy's ways, and change nothing here.
+    raises ArgumentError: another `kind`, or "table" for what are no integers; DTypeError: no
+    numbers
 
     NumPy: `numpy.isin`.
 
@@ -389,10 +439,13 @@ def isin(
 
 
 def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:
-    """The indices of the first `size` non-zero elements in row-major order, int64, one array for
-    each axis; places beyond the number found hold the array's shape. Without `size` all of them,
-    for elements that are known, such as those outside of a trace; ConcretizationError for traced
-    ones: their number depends on data.
+    """The indices of the non-zero elements in row-major order, int64, one array for each axis.
+
+    x: any shape and dtype but rank 0  ->  for each axis (k,) for elements that are known, such as
+    those outside of a trace; else (size,) for the first `size` ones: places beyond the number found
+    hold the array's shape.
+    raises ConcretizationError: traced elements without `size`: their number depends on data;
+    ShapeError: rank 0, or a negative size; DTypeError: no numbers, or a size that is no integer
 
     NumPy: `numpy.nonzero`.
 
@@ -400,6 +453,7 @@ def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:
     (array([1, 2]),)
     """
     known = known_elements(asarray(x)) if size is None else None
+    size = None if size is None else size_of("nonzero", size)
     if known is not None:
         if not known.ndim:
             raise ShapeError("nonzero: an array of rank 0 has no places; use `atleast_1d`")
@@ -426,6 +480,14 @@ def nonzero(x: Any, *, size: int | None = None) -> tuple[Any, ...]:
             below *= m
         places.append(where(inside, _digit(picked, below, n), n))
     return tuple(places)
+
+
+def size_of(name: str, size: Any) -> int:
+    """How many elements are asked for at most; ShapeError for a negative number."""
+    count = integer(name, "`size`", size)
+    if count < 0:
+        raise ShapeError(f"{name}: `size` must not be negative, got {count}")
+    return count
 
 
 def _digit(x: Any, below: int, n: int) -> Any:

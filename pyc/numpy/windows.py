@@ -29,9 +29,10 @@ __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 
 
 def i0(x: Any) -> Any:
-    """The modified Bessel function of the first kind of order 0; integers and bools give float64.
+    """The modified Bessel function of the first kind of order 0.
 
-    raises DTypeError: complex numbers
+    x: any shape, real  ->  the same shape; dtype: that of x, integers and bools as float64
+    raises DTypeError: complex numbers, or no numbers
 
     NumPy: `numpy.i0`.
 
@@ -45,21 +46,30 @@ def i0(x: Any) -> Any:
     return bind1("i0", x if kind.is_float else cast(x, dt.f64))
 
 
-def _points(name: str, count: Any) -> tuple[Any, float]:
-    """(n, M - 1) for the points n = 1 - M, 3 - M, ..., M - 1 of a window of M points."""
+def _number(name: str, count: Any) -> float:
+    """M, the number of points of a window."""
     size = structural(count)
-    if not is_number(size):
+    if hasattr(size, "type"):
         raise ConcretizationError(
             f"{name}: the number of points must be known while tracing",
             fix="Pass it as a Python integer, or make it a static argument.",
         )
-    return np.arange(1 - float(size), size, 2), float(size) - 1
+    if not is_number(size) or isinstance(size, complex):
+        raise DTypeError(f"{name}: the number of points must be a real number, got {size!r}")
+    return float(size)
+
+
+def _points(name: str, count: Any) -> tuple[Any, float]:
+    """(n, M - 1) for the points n = 1 - M, 3 - M, ..., M - 1 of a window of M points, for M < 1
+    none."""
+    size = _number(name, count)
+    return np.arange(1 - size, size if size >= 1 else 1 - size, 2), size - 1
 
 
 def _cosines(name: str, count: Any, *weights: float) -> Any:
     """The sum of the weights times cos(k pi n / (M - 1)), k = 0, 1, ..."""
     points, length = _points(name, count)
-    if points.size < 2:
+    if not points.size or not length:
         return broadcast(literal(1, dt.f64), points.shape)
     angle = points * (pi / length)
     return together(_weighted_cosines, constant(angle) if is_tracing() else angle, *weights)
@@ -74,9 +84,10 @@ def _weighted_cosines(angle: Any, first: Any, *weights: Any) -> Any:
 
 
 def hanning(M: int) -> Any:
-    """The Hann window of M points, float64: 0.5 + 0.5 cos(pi n / (M - 1)); empty for M < 1.
+    """The Hann window: 0.5 + 0.5 cos(pi n / (M - 1)) for n = 1 - M, 3 - M, ..., M - 1.
 
-    raises ConcretizationError: M is traced
+    M: int  ->  (M,), float64; empty for M < 1
+    raises ConcretizationError: M is traced; DTypeError: M is no real number
 
     NumPy: `numpy.hanning`.
 
@@ -87,9 +98,10 @@ def hanning(M: int) -> Any:
 
 
 def hamming(M: int) -> Any:
-    """The Hamming window of M points, float64: 0.54 + 0.46 cos(pi n / (M - 1)); empty for M < 1.
+    """The Hamming window: 0.54 + 0.46 cos(pi n / (M - 1)) for n = 1 - M, 3 - M, ..., M - 1.
 
-    raises ConcretizationError: M is traced
+    M: int  ->  (M,), float64; empty for M < 1
+    raises ConcretizationError: M is traced; DTypeError: M is no real number
 
     NumPy: `numpy.hamming`.
 
@@ -100,9 +112,11 @@ def hamming(M: int) -> Any:
 
 
 def blackman(M: int) -> Any:
-    """The Blackman window of M points, float64; empty for M < 1.
+    """The Blackman window: 0.42 + 0.5 cos(t) + 0.08 cos(2 t), t = pi n / (M - 1), for n = 1 - M,
+    3 - M, ..., M - 1.
 
-    raises ConcretizationError: M is traced
+    M: int  ->  (M,), float64; empty for M < 1
+    raises ConcretizationError: M is traced; DTypeError: M is no real number
 
     NumPy: `numpy.blackman`.
 
@@ -113,9 +127,10 @@ def blackman(M: int) -> Any:
 
 
 def bartlett(M: int) -> Any:
-    """The triangle of M points with zeros at its ends, float64; empty for M < 1.
+    """The triangle with zeros at its ends.
 
-    raises ConcretizationError: M is traced
+    M: int, the number of points  ->  (M,), float64; empty for M < 1
+    raises ConcretizationError: M is traced; DTypeError: M is no real number
 
     NumPy: `numpy.bartlett`.
 
@@ -123,29 +138,32 @@ def bartlett(M: int) -> Any:
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
     points, length = _points("bartlett", M)
-    if points.size < 2:
+    if not points.size or not length:
         return broadcast(literal(1, dt.f64), points.shape)
     return constant(1 - np.abs(points) / length)
 
 
 def kaiser(M: int, beta: Any) -> Any:
-    """The Kaiser window of M points and shape `beta`, which may be traced, float64:
-    i0(beta sqrt(1 - (n / (M - 1))^2)) / i0(beta); empty for M < 1.
+    """The Kaiser window: i0(beta sqrt(1 - (n / (M - 1))^2)) / i0(beta) for n = 1 - M, ..., M - 1.
 
-    raises ConcretizationError: M is traced; ShapeError: several shapes
+    M: int  ->  (M,), float64; empty for M = 0; beta: a number, which may be traced
+    raises ConcretizationError: M is traced; ShapeError: several `beta`; DTypeError: M is no real
+    number, or beta complex
 
     NumPy: `numpy.kaiser`.
 
     >>> kaiser(3, 0.0).tolist()
     [1.0, 1.0, 1.0]
     """
-    points, length = _points("kaiser", M)
+    size = _number("kaiser", M)
     shape = cast(asarray(beta), dt.f64)
     if shape_of(shape):
         raise ShapeError(f"kaiser: `beta` is one number, got {type_text(shape)}")
-    if points.size < 2:
+    points, half = np.arange(size), (size - 1) / 2
+    if not points.size or not half:
         return broadcast(literal(1, dt.f64), points.shape)
-    height = constant(np.sqrt(1 - (points / length) ** 2))
+    with np.errstate(invalid="ignore"):  # beyond the ends, where M is no integer
+        height = constant(np.sqrt(1 - ((points - half) / half) ** 2))
     return together(_i0_over_its_largest, shape, height)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pyc.numpy as pnp
-from pyc.errors import ShapeError
-from pyc.numpy.core import axis_of, to_shape
+from pyc.errors import DTypeError, ShapeError
+from pyc.numpy.core import axis_of, to_dtype, to_shape
 from pyc.trace import location
 from pyc.trace.bound import Mapped
 from pyc.trace.element_calls import vectorized
@@ -23,7 +23,10 @@ def apply_along_axis(
     """The results of `func1d(line, *args, **kwargs)` for the lines of `arr` along an axis, the
     axes of a result in the place of that axis.
 
-    raises ShapeError: there is no line
+    arr: (..., n, ...), any dtype  ->  (..., *result.shape, ...), of the dtype that the function
+    gives; it is called once, with a traced line (n,)
+    raises ShapeError: there is no line; AxisError: no such axis; DTypeError: no numbers, the
+    function's too, or an axis that is no integer
 
     NumPy: `numpy.apply_along_axis`.
 
@@ -52,7 +55,10 @@ def apply_along_axis(
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """`a` after `a = func(a, axis)` for one axis after the other, each kept with length 1.
 
-    raises ShapeError: the function gives another rank
+    a: any shape; axes: one, or several; func: gives an array of the same rank, or of one less ->
+    the rank of `a`, of the dtype that it gives
+    raises ShapeError: the function gives another rank; AxisError: no such axis; DTypeError: no
+    numbers, the function's too, or an axis that is no integer
 
     NumPy: `numpy.apply_over_axes`.
 
@@ -89,8 +95,9 @@ def vectorize(
 
     otypes: the dtypes of the results; excluded: places and names of arguments that are given as
     they are; doc: the documentation of the result; cache: nothing changes, it is called once
-    raises ArgumentError: a signature that is none, or of another number of arguments or results;
-    ShapeError: arguments that do not have the axes that it names, or do not broadcast
+    raises DTypeError: what is not callable, or a dtype that is not supported; ArgumentError: when
+    it is called, a signature that is none, or of another number of arguments or results;
+    ShapeError: then, arguments that do not have the axes that it names, or do not broadcast
 
     NumPy: `numpy.vectorize`.
 
@@ -101,6 +108,17 @@ def vectorize(
     options = {"otypes": otypes, "excluded": excluded, "signature": signature}
     if pyfunc is None:
         return functools.partial(vectorize, doc=doc, **options)
+    if not callable(pyfunc):
+        raise DTypeError(f"vectorize: needs a function, got {pyfunc!r}", place=location.here())
+    for what, given in (("otypes", otypes), ("excluded", excluded)):
+        if given is not None and not hasattr(given, "__iter__"):
+            raise DTypeError(
+                f"vectorize: `{what}` has one item or several, got {given!r}",
+                fix=f"Give a list: `{what}=[{given!r}]`.",
+                place=location.here(),
+            )
+    for each in otypes or ():
+        to_dtype(each)
     function = pyfunc
 
     def elementwise(*args: Any, **kwargs: Any) -> Any:
@@ -115,6 +133,10 @@ def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
     """`function` of the indices of an array of a shape, one array for each axis.
+
+    shape: an integer or several; dtype: of the indices, float64 by default; kwargs: for the
+    function ->  what it gives, which is most often of that shape
+    raises ShapeError: a negative length; DTypeError: no integers, or a dtype that is not supported
 
     NumPy: `numpy.fromfunction`.
 

@@ -80,7 +80,7 @@ def _parsed(signature: str | None, count: int) -> tuple[list[list[str]], list[li
     then all axes are looped over."""
     if signature is None:
         return [[] for _ in range(count)], None
-    if _SIGNATURE.match(signature) is None:
+    if not isinstance(signature, str) or _SIGNATURE.match(signature) is None:
         raise ArgumentError(
             f"np.vectorize: {signature!r} is no signature",
             fix="Write one such as `(m,n),(n)->(m)`.",

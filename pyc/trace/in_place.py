@@ -71,7 +71,11 @@ def _changed(function: Callable[..., Any], array: Any, given: Any, new: Callable
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """`dst` becomes `src`, broadcast to it, where `where` holds.
 
-    raises DTypeError: "same_kind" does not lead from one dtype to the other; ShapeError: no fit
+    dst: any shape and dtype, which it keeps; where: bool, broadcasts to it; casting: "same_kind" or
+    "unsafe" for a traced `dst`. A NumPy array outside of a trace is changed by NumPy, with NumPy's
+    errors.
+    raises DTypeError: "same_kind" does not lead from one dtype to the other, or dst is no array;
+    ShapeError: no fit; UnsupportedOpError: another casting, or `dst` is an `Array`
 
     NumPy: `numpy.copyto`.
 
@@ -97,7 +101,12 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """The elements at the places `ind` of the flattened array become `v`, repeated or cut.
 
-    raises IndexOutOfRangeError: a place that there is not, with mode "raise"
+    a: any shape and dtype, which it keeps; ind: integers of any shape; mode: "raise", "clip" or
+    "wrap" for places that there are not. A NumPy array outside of a trace is changed by NumPy, with
+    NumPy's errors.
+    raises IndexOutOfRangeError: a place that there is not, with mode "raise"; IndexTypeError:
+    places that are no integers; ArgumentError: another mode; DTypeError: `a` is no array, or no
+    numbers; UnsupportedOpError: `a` is an `Array`
 
     NumPy: `numpy.put`.
 
@@ -112,6 +121,11 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """The elements under a mask become those of `values`, repeated or cut, at their places.
 
+    a: any shape and dtype, which it keeps; mask: of as many elements. A NumPy array outside of a
+    trace is changed by NumPy, with NumPy's errors.
+    raises ShapeError: a mask of another size; DTypeError: `a` is no array, or values that its dtype
+    does not hold; UnsupportedOpError: `a` is an `Array`
+
     NumPy: `numpy.putmask`.
 
     >>> a = np.zeros(3)
@@ -124,6 +138,12 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """The elements under a mask become `vals`, one after the other, repeated or cut.
+
+    arr: any shape and dtype, which it keeps; mask: of as many elements. A NumPy array outside of a
+    trace is changed by NumPy, with NumPy's errors.
+    raises ArgumentError: places and no values; ShapeError: a mask of another size; DTypeError:
+    `arr` is no array, or values that its dtype does not hold; UnsupportedOpError: `arr` is an
+    `Array`
 
     NumPy: `numpy.place`.
 
@@ -139,7 +159,10 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """The main diagonal of a matrix, or of an array whose axes have one length, becomes `val`,
     repeated or cut. wrap: in a tall matrix it begins again below the square.
 
-    raises ShapeError: a traced array that is neither
+    a: (m, n) or (n, n, n, ...), of any dtype, which it keeps. A NumPy array outside of a trace is
+    changed by NumPy, with NumPy's errors.
+    raises ShapeError: an array that is neither; DTypeError: `a` is no array, or no numbers;
+    UnsupportedOpError: `a` is an `Array`
 
     NumPy: `numpy.fill_diagonal`.
 
@@ -154,7 +177,12 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """The elements at `indices` along an axis (of the flattened array if None) become `values`.
 
-    raises IndexOutOfRangeError: an index that there is not
+    arr: (..., n, ...), of any dtype, which it keeps; indices: (..., m, ...), integers, counted from
+    the end if negative; values: broadcast to them. A NumPy array outside of a trace is changed by
+    NumPy, with NumPy's errors.
+    raises IndexOutOfRangeError: an index that there is not; IndexTypeError: indices that are no
+    integers; ShapeError: other ranks, or no fit; AxisError: no such axis; DTypeError: `arr` is no
+    array, no numbers, or an axis that is no integer; UnsupportedOpError: `arr` is an `Array`
 
     NumPy: `numpy.put_along_axis`.
 

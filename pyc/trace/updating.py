@@ -269,6 +269,12 @@ def with_elements(array: Any, indices: Any, new: Any, axis: int | None) -> Any:
     places = value(indices)
     under = type_of(places).shape
     axis = axis_of("np.put_along_axis", axis, len(shape))
+    if len(under) != len(shape):
+        raise ShapeError(
+            f"put_along_axis: ranks differ: {type_of(array)} and {type_of(places)}",
+            fix="Give the indices an axis for each of the array's.",
+            place=location.here(),
+        )
     key = [
         places
         if k == axis

@@ -66,3 +66,8 @@ def frequencies_of_a_part_of_one(x):
 @given(LINE)
 def frequencies_of_no_samples(x):
     return np.fft.fftfreq(0) + x
+
+
+@given(MATRIX)
+def transform_along_one_number(x):
+    return np.fft.fftn(x, axes=0)

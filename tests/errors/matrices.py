@@ -1,5 +1,5 @@
 """Programs of linear algebra that have no result: matrices that are singular or not finite, and
-shapes or arguments that do not fit.
+shapes or arguments that do not fit, those of lines, sets and bins too.
 
 Keep the lines where they are: the golden files name them.
 """
@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 import pyc.scipy.linalg
-from tests.errors.case import CUBE, LINE, MATRIX, SQUARE, given
+from tests.errors.case import CUBE, LINE, MATRIX, PLACES, SQUARE, given
 
 ONES = np.ones((3, 3))
 UNKNOWN = np.full((2, 2), np.nan)
@@ -135,3 +135,89 @@ def failure_that_is_caught(a):
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         return a
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+@given(SQUARE)
+def three_lists_of_axes(x):
+    return np.tensordot(x, x, axes=((0,), (1,), (0,)))
+
+
+@given(SQUARE)
+def sum_with_an_unknown_casting(x):
+    return pyc.numpy.einsum("ij,jk", x, x, casting="sometimes")
+
+
+@given(SQUARE)
+def sum_in_an_unknown_order(x):
+    return np.einsum("ij,jk", x, x, optimize="slow")
+
+
+@given(np.ones((3, 3)), np.ones(3))
+def shares_for_other_matrices(x, rcond):
+    return np.linalg.pinv(x, rcond)
+
+
+# --- lines, sets and bins -------------------------------------------------------------------------
+
+
+@given(LINE)
+def fractions_of_complex_numbers(x):
+    return np.quantile(x, [0.5j])
+
+
+@given(LINE, PLACES)
+def sorter_of_another_length(a, sorter):
+    return np.searchsorted(a, 1.0, sorter=sorter)
+
+
+@given(LINE)
+def pieces_that_are_no_list(x):
+    return np.piecewise(x, [x > 1], 3)
+
+
+@given(LINE)
+def places_of_another_rank(x):
+    a = np.zeros((2, 2)) + x[0]
+    np.put_along_axis(a, np.array([0, 1]), 1, 1)
+    return a
+
+
+@given(LINE)
+def bins_of_an_unknown_rule(x):
+    return x + np.histogram_bin_edges(np.arange(4.0), "sometimes")
+
+
+@given(LINE)
+def bins_in_a_range_of_one_number(x):
+    return np.histogram_bin_edges(x, 3, range=4)
+
+
+@given(LINE)
+def bins_of_a_rule_in_two_dimensions(x):
+    return np.histogram2d(x, x, bins="auto")
+
+
+@given(LINE)
+def roots_of_nan(x):
+    return x[:2] + np.roots(np.array([1.0, np.nan, 2.0]))
+
+
+# --- functions of elements ------------------------------------------------------------------------
+
+
+@given(LINE)
+def elements_of_no_function(x):
+    return pyc.numpy.vectorize(3)(x)
+
+
+@given(LINE)
+def elements_without_a_list_of_types(x):
+    return pyc.numpy.vectorize(np.sin, otypes=3)(x)
+
+
+@given(LINE)
+def window_of_a_complex_length(x):
+    return x + pyc.numpy.hanning(4j)

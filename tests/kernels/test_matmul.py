@@ -152,9 +152,7 @@ def test_few_terms_are_for_the_nest(m: int, k: int, n: int) -> None:
         (2, 200, 100, "2 rows are few for a matrix that is large"),
     ],
 )
-def test_fewer_rows_columns_and_terms_are_for_other_nests(
-    m: int, k: int, n: int, why: str
-) -> None:
+def test_fewer_rows_columns_and_terms_are_for_other_nests(m: int, k: int, n: int, why: str) -> None:
     types = ArrayType((m, k), dt.f32), ArrayType((k, n), dt.f32)
     assert why in refusal(types, PLAIN, X86_64_V4)
 
