@@ -178,8 +178,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     that broadcast -> that shape; dtype: the common one of the choices
     mode: what numbers out of range do, "raise", "wrap" or "clip"
     raises ShapeError: no choices, or shapes that do not broadcast; DTypeError: numbers that are no
-    integers, or no list; ArgumentError: another mode; IndexOutOfRangeError: no such choice, when
-    the program runs
+    integers, or no list; ArgumentError: another mode, or no such choice, when the program runs
 
     NumPy: `numpy.choose`.
 
