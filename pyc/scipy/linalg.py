@@ -29,10 +29,16 @@ _TRANSPOSES: dict[Any, int] = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
 def _given(name: str, x: Any, check_finite: bool) -> Any:
     """An argument as numbers of LAPACK; LinearAlgebraError when the program runs if it is not
     finite."""
-    x = factorisations.floats(f"linalg.{name}", x)
+    x = factorisations.floats(f"linalg.{name}", _single(x))
     if check_finite:
         factorisations.finite(f"linalg.{name}", x)
     return x
+
+
+def _single(x: Any) -> Any:
+    """Halves as float32, as in SciPy."""
+    x = core.value(x)
+    return core.cast(x, dt.f32) if core.dtype_of(x).is_half else x
 
 
 def _transpose(name: str, trans: Any) -> int:
@@ -86,29 +92,46 @@ def _triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> Any:
 @public
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
-) -> tuple[Any, bool]:
-    """The factor of a Hermitian, positive definite matrix, for `cho_solve`, and `lower`.
+) -> tuple[Any, Any]:
+    """The factor of a Hermitian, positive definite matrix, for `cho_solve`, and `lower`: a bool, of
+    a batch an array of them, as in SciPy.
 
-    The other triangle is 0 (in SciPy it is what lies there).
+    The other triangle is that of `a`, as in SciPy; nothing reads it.
 
     raises LinearAlgebraError: not square matrices; when the program runs: not positive definite, or
     what is not finite
     """
     fixed = (bool(lower), bool(check_finite))
-    return run("linalg.cho_factor", _cho_factor, a, fixed=fixed), bool(lower)
+    factor = run("linalg.cho_factor", _cho_factor, a, fixed=fixed)
+    batch = core.shape_of(factor)[:-2]
+    return factor, pnp.full(batch, fixed[0]) if batch else fixed[0]
 
 
 def _cho_factor(a: Any, lower: bool, check_finite: bool) -> Any:
-    return factorisations.cholesky(_given("cho_factor", a, check_finite), upper=not lower)
+    given = _given("cho_factor", a, check_finite)
+    factor = factorisations.cholesky(given, upper=not lower)
+    side = core.shape_of(given)[-1]
+    rows, columns = (iota((side, side), axis, dt.i64) for axis in (0, 1))
+    other = pnp.less(rows, columns) if lower else pnp.less(columns, rows)
+    return pnp.where(other, given, factor)
 
 
 @public
 def cho_solve(
-    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+    c_and_lower: tuple[Any, Any], b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """The x with a @ x = b, by what `cho_factor` gives for a."""
+    """The x with a @ x = b, by what `cho_factor` gives for a.
+
+    raises ArgumentError: some matrices of a batch are upper, and some lower
+    """
     factor, lower = c_and_lower
-    fixed = (bool(lower), bool(check_finite))
+    sides = np.unique(np.asarray(core.structural(lower), bool))
+    if sides.size > 1:
+        raise ArgumentError(
+            "linalg.cho_solve: some matrices of the batch are upper, and some lower",
+            fix="Solve them apart, or take all factors by one `lower`.",
+        )
+    fixed = (bool(sides.size and sides[0]), bool(check_finite))
     return run("linalg.cho_solve", _cho_solve, factor, b, fixed=fixed)
 
 
@@ -200,7 +223,8 @@ def lu(
     """P, L and U with P @ L @ U = a, L with a diagonal of 1.
 
     a: (..., m, n), k = min(m, n) -> (..., m, m), (..., m, k), (..., k, n); permute_l: P @ L and U;
-    p_indices: in place of P the rows p with L[p] @ U = a, int64
+    p_indices: in place of P the rows p with L[p] @ U = a, int32; of
+    matrices of one element int64, as in SciPy
     """
     fixed = (bool(permute_l), bool(check_finite), bool(p_indices))
     found: tuple[Any, ...] = run("linalg.lu", _lu, a, fixed=fixed)
@@ -220,7 +244,9 @@ def _lu(a: Any, permute_l: bool, check_finite: bool, p_indices: bool) -> tuple[A
     if permute_l:
         return _rows(lower, back), upper
     if p_indices:
-        return back, lower, upper
+        # SciPy asks no LAPACK about single elements, and has other integers then.
+        kind = dt.i64 if rows == columns == 1 else dt.i32
+        return core.cast(back, kind), lower, upper
     number = iota((*batch, rows, rows), rank - 2, dt.i64)
     placed = pnp.equal(number, pnp.expand_dims(order, -2))
     return core.cast(placed, solvers.real_type(core.dtype_of(factors))), lower, upper
@@ -252,7 +278,7 @@ def expm(A: Any) -> Any:  # noqa: N803 - as in SciPy
 
 
 def _expm(a: Any) -> Any:
-    x = factorisations.square("linalg.expm", a)
+    x = factorisations.square("linalg.expm", _single(a))
     real = solvers.real_type(core.dtype_of(x))
     degree = 7 if real is dt.f32 else 13
     if not core.shape_of(x)[-1]:

@@ -71,11 +71,11 @@ def _changed(function: Callable[..., Any], array: Any, given: Any, new: Callable
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """`dst` becomes `src`, broadcast to it, where `where` holds.
 
-    dst: any shape and dtype, which it keeps; where: bool, broadcasts to it; casting: "same_kind" or
-    "unsafe" for a traced `dst`. A NumPy array outside of a trace is changed by NumPy, with NumPy's
+    dst: any shape and dtype, which it keeps; where: bool, broadcasts to it; casting: any rule of
+    NumPy's for a traced `dst`. A NumPy array outside of a trace is changed by NumPy, with NumPy's
     errors.
-    raises DTypeError: "same_kind" does not lead from one dtype to the other, or dst is no array;
-    ShapeError: no fit; UnsupportedOpError: another casting, or `dst` is an `Array`
+    raises DTypeError: `casting` does not lead from one dtype to the other, or dst is no array;
+    ShapeError: no fit; UnsupportedOpError: `dst` is an `Array`
 
     NumPy: `numpy.copyto`.
 
@@ -88,14 +88,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         source, mask = (np.asarray(x) if type(x) is Array else x for x in (src, where))
         np.copyto(dst, source, casting, mask)  # type: ignore[arg-type]
         return
-    if casting not in ("same_kind", "unsafe"):
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
         keywords.refuse("np.copyto", "copyto", "casting")
-    if casting == "unsafe" and not is_concrete(dst):
-        src, kind = value(src), type_of(dst).dtype
-        if type_of(src).dtype.is_complex and not kind.is_complex:
-            src = bind1("real", src)
-        src = cast(src, kind)
-    _changed(np.copyto, dst, (), lambda: updating.copied_to(dst, src, where))
+    _changed(np.copyto, dst, (), lambda: updating.copied_to(dst, src, where, casting))
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:

@@ -6,6 +6,7 @@ NumPy's rules of casting and broadcasting; `Tracer.change` puts it there.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from pyc.errors import (
     ConcretizationError,
     DTypeError,
     IndexOutOfRangeError,
+    IntegerRangeError,
+    NumericsError,
     ShapeError,
 )
 from pyc.forks import load
@@ -23,6 +26,7 @@ from pyc.interpreter import WEAK, bind1, is_number, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy import indexing
 from pyc.numpy.core import axis_of, broadcast, cast, constant, converted, known_elements, value
+from pyc.numpy.core import fits as integer_fits
 from pyc.trace import location
 
 
@@ -99,14 +103,36 @@ def _is_plain(items: Any) -> bool:
 
 
 def assigned(array: Any, key: Any, new: Any) -> Any:
-    """`array` after `array[key] = new`: cast as NumPy assigns, from any kind to any."""
+    """`array` after `array[key] = new`: cast as NumPy assigns, from any kind to any.
+
+    raises IntegerRangeError: an integer of a list, or an infinite float, where there are integers;
+    NumericsError: NaN there
+    """
     old = type_of(array)
+    if old.dtype.is_integer:
+        _check_integers(new, old.dtype)
     new = (cast if type(new) in (list, tuple) else converted)(value(new), old.dtype)
     if is_mask(key):
         return _masked(array, value(key), new)
     if key is Ellipsis or (isinstance(key, slice) and key == slice(None) and old.rank):
         return _spread("assignment", new, old.shape)
     return indexing.update(array, key, new)
+
+
+def _check_integers(new: Any, kind: dt.DType) -> None:
+    """Refuses Python's numbers, and lists of them, that integers of a type are not made of."""
+    if type(new) in (list, tuple):
+        for each in new:
+            _check_integers(each, kind)
+            if type(each) is int and not integer_fits(each, kind):
+                raise IntegerRangeError(f"Python integer {each} out of bounds for {kind.name}")
+    elif type(new) is float and not math.isfinite(new):
+        error = NumericsError if math.isnan(new) else IntegerRangeError
+        raise error(
+            f"assignment: the float {new} is no {kind.name}",
+            fix="Give the array a type of floats first: `x.astype(float)`.",
+            place=location.here(),
+        )
 
 
 def _spread(what: str, new: Any, shape: tuple[int, ...]) -> Any:
@@ -148,9 +174,25 @@ def _masked(array: Any, mask: Any, new: Any) -> Any:
     return bind1("select", broadcast(wide, shape), _spread("assignment", new, shape), array)
 
 
-def copied_to(array: Any, source: Any, where: Any = True) -> Any:
-    """`array` after `np.copyto(array, source, where=where)`."""
-    found = _spread("copyto", fitted_kind("copyto", array, value(source)), type_of(array).shape)
+_RANKS = {"bool": 0, "uint": 1, "int": 1, "float": 2, "complex": 3}
+"""Kinds of dtypes, and Python's types of numbers, from the least to the greatest."""
+
+
+def copied_to(array: Any, source: Any, where: Any = True, casting: str = "same_kind") -> Any:
+    """`array` after `np.copyto(array, source, casting, where)`."""
+    source, kind = value(source), type_of(array).dtype
+    weak = type(source) if type(source) in WEAK else weak_type(source)
+    if casting == "unsafe":
+        if type_of(source).dtype.is_complex and not kind.is_complex and kind is not dt.b1:
+            source = bind1("real", source)
+        source = cast(source, kind)
+    elif weak is not None and _RANKS[weak.__name__] > _RANKS[kind.kind]:
+        raise DTypeError(
+            f"copyto: NumPy does not cast a Python {weak.__name__} to {kind.name} in place",
+            fix="Write `casting='unsafe'` if that is meant.",
+            place=location.here(),
+        )
+    found = _spread("copyto", fitted_kind("copyto", array, source, casting), type_of(array).shape)
     if where is True:
         return found
     mask = _spread("copyto", cast(value(where), dt.b1), type_of(array).shape)

@@ -277,3 +277,24 @@ def signs_of_complex_numbers(z):
 @given(PAIRS)
 def complex_numbers_counted_in_bins(z):
     return np.histogram(z)
+
+
+@given(PLACES)
+def nan_among_integers(i):
+    j = i.copy()
+    j[0] = np.nan
+    return j
+
+
+@given(PLACES)
+def integer_of_a_list_beyond_the_type(i):
+    j = i.astype(np.uint8)
+    j[:2] = [1, 300]
+    return j
+
+
+@given(PLACES)
+def fraction_copied_to_integers(i):
+    j = i.copy()
+    np.copyto(j, 1.5)
+    return j

@@ -113,7 +113,7 @@ def test_factors_and_their_solutions(dtype: Any) -> None:
         close(x, np.linalg.solve(h, right), dtype)
 
 
-@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (1, 1), (2, 4, 3)])
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 5), (1, 1), (2, 4, 3), (0, 3)])
 def test_lu(shape: tuple[int, ...]) -> None:
     for dtype in (np.float64, np.complex64):
         a = normal(*shape, dtype=dtype)
@@ -127,6 +127,38 @@ def test_lu(shape: tuple[int, ...]) -> None:
             close(x, y, dtype)
         rows, *_ = pl.lu(a, p_indices=True)
         assert rows.tolist() == sl.lu(a, p_indices=True)[0].tolist()
+        assert rows.dtype == sl.lu(a, p_indices=True)[0].dtype
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_a_cholesky_factor_keeps_the_other_triangle_as_scipys_does(lower: bool) -> None:
+    for dtype in TYPES:
+        a = normal(2, 4, 4, dtype=dtype)
+        a = a @ np.conj(np.swapaxes(a, -1, -2)) + np.eye(4, dtype=dtype)
+        found, flag = pl.cho_factor(a, lower=lower)
+        factor, flags = sl.cho_factor(a, lower=lower)
+        assert flag.dtype == flags.dtype and flag.tolist() == flags.tolist()
+        assert pl.cho_factor(a[0], lower=lower)[1] is lower
+        close(found, factor, dtype)
+        b = normal(2, 4, 3, dtype=dtype)
+        close(pl.cho_solve((found, flag), b), np.linalg.solve(a, b), dtype)
+        solved = pyc.jit(lambda a, b: pl.cho_solve(pl.cho_factor(a, lower=lower), b))(a, b)
+        close(solved, np.linalg.solve(a, b), dtype)
+
+
+def test_halves_are_factored_in_single_as_in_scipy() -> None:
+    a = (normal(4, 4) + 4 * np.eye(4)).astype(np.float16)
+    h, b = (a @ a.T + np.eye(4)).astype(np.float16), a[:, 0]
+
+    def call(s: Any) -> list[Any]:
+        factors = [*s.lu(a), *s.lu_factor(a), s.cho_factor(h)[0]]
+        solved = [s.solve_triangular(a, b), s.cho_solve(s.cho_factor(h), b)]
+        return [*factors, *solved, s.expm(a), s.lu_solve(s.lu_factor(a), b)]
+
+    for x, y in zip(call(pl), call(sl), strict=True):
+        assert x.dtype == y.dtype
+        np.testing.assert_allclose(x, y, 1e-4, 1e-4)
+    assert pl.lu(np.zeros((0, 3), np.float16))[1].dtype == np.float32
 
 
 def test_batches_and_lanes() -> None:

@@ -90,3 +90,82 @@ def test_logarithms_of_any_base() -> None:
 
     z = np.array(0.5 + 2j)
     np.testing.assert_allclose(pyc.jit(program)(z, 4), program(z, 4), rtol=1e-14)
+
+
+KINDS = ("?", "u1", "i8", "f4", "f8", "c8")
+NUMBERS = (1.5, 2, -1, True, 300, np.nan, np.inf, np.float64(1.5), np.int64(7))
+CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
+
+
+def _put(array: Any, number: Any) -> Any:
+    array[0] = number
+
+
+def _put_list(array: Any, number: Any) -> Any:
+    array[:1] = [number]
+
+
+WRITERS: dict[str, Callable[[Any, Any], Any]] = {
+    "an element": _put,
+    "a list": _put_list,
+    "fill": lambda a, v: a.fill(v),
+    "copyto": lambda a, v: np.copyto(a, v),
+}
+
+
+def _same(call: Callable[[], Any], other: Callable[[], Any]) -> None:
+    """Equal arrays of one type, or errors of one class."""
+    try:
+        with np.errstate(all="raise"):
+            wanted = call()
+    except FloatingPointError:  # a number that the processor has for what no integer stands for
+        return
+    except (TypeError, ValueError, OverflowError) as error:
+        wrong = next(c for c in (TypeError, OverflowError, ValueError) if isinstance(error, c))
+        with pytest.raises(wrong):
+            other()
+        return
+    found = other()
+    assert found.dtype == wanted.dtype
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", WRITERS)
+def test_numbers_that_the_type_does_not_hold_are_refused_as_in_numpy(name: str, kind: str) -> None:
+    """NaN and infinities among integers, integers beyond a type, also in lists."""
+
+    def call(x: Any, number: Any) -> Any:
+        y = x.copy()
+        WRITERS[name](y, number)
+        return y
+
+    x = np.zeros(2, kind)
+    for number in NUMBERS:
+        _same(
+            lambda v=number: call(x, v),
+            lambda v=number: pyc.jit(lambda x: call(x, v))(x),
+        )
+
+
+@pytest.mark.parametrize("casting", CASTINGS)
+def test_copyto_follows_the_rule_of_casting(casting: Any) -> None:
+    def call(x: Any, source: Any) -> Any:
+        y = x.copy()
+        np.copyto(y, source, casting)
+        return y
+
+    for kind in KINDS:
+        x = np.zeros(2, kind)
+        for source in (np.ones(2, k) * 2 for k in ("?", "i1", "u1", "f4", "f8")):
+            _same(lambda s=source: call(x, s), lambda s=source: pyc.jit(call)(x, s))
+
+
+def test_a_complex_number_is_true_where_it_is_not_zero() -> None:
+    def call(x: Any, z: Any) -> Any:
+        y = x.copy()
+        np.copyto(y, z, "unsafe")
+        return y
+
+    z = np.array([1j, 0, 2])
+    assert pyc.jit(call)(np.zeros(3, bool), z).tolist() == [True, False, True]

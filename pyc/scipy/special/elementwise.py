@@ -50,21 +50,46 @@ _TWO = "x, y: real numbers, broadcast together -> the promoted dtype; float64 fo
 
 
 def _of(name: str, op: str, summary: str) -> Function:
-    """A function of one argument or two that is an operation."""
+    """A function of one argument or two that is an operation; of complex numbers what `_COMPLEX`
+    says."""
 
     def of_one(x: Any) -> Any:
-        return bind1(op, *real_operands(name, x))
+        return _applied(name, op, x)
 
     def of_two(x: Any, y: Any) -> Any:
-        return bind1(op, *real_operands(name, x, y))
+        return _applied(name, op, x, y)
 
     two = op in _PAIRS
-    facts = f"{_TWO if two else _ONE}\nraises DTypeError: complex numbers"
+    facts = _TWO if two else _ONE
+    facts = facts.replace("real numbers", "numbers") if op in _COMPLEX else facts
+    facts += f"\nraises DTypeError: {'no' if op in _COMPLEX else 'complex'} numbers"
     facts += "; ShapeError: they do not broadcast" if two else ""
     return public(core.named(of_two if two else of_one, name, summary, facts))
 
 
+def _applied(name: str, op: str, *items: Any) -> Any:
+    values = [core.value(x) for x in items]
+    kind = core.result_dtype(*values)
+    if op not in _COMPLEX or not kind.is_complex:
+        return bind1(op, *real_operands(name, *values))
+    return run(
+        f"special.{name}", _COMPLEX[op], *core.operands(f"special.{name}", *values, dtype=kind)
+    )
+
+
+def _unless_zero(x: Any, y: Any, logarithm: Any) -> Any:
+    zero = x.dtype.type(0)
+    return pnp.where((x == zero) & ~pnp.isnan(y), zero, x * logarithm)
+
+
 _PAIRS = ("xlogy", "xlog1py")
+_COMPLEX: dict[str, Function] = {
+    "expm1": pnp.expm1,
+    "log1p": pnp.log1p,
+    "xlog1py": lambda x, y: _unless_zero(x, y, pnp.log1p(y)),
+    "xlogy": lambda x, y: _unless_zero(x, y, pnp.log(y)),
+}
+"""Operations that have complex arguments, by name."""
 
 erf = _of("erf", "erf", "The error function.")
 erfc = _of("erfc", "erfc", "1 - erf(x), exact for large x.")

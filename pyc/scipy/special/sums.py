@@ -13,22 +13,31 @@ from pyc.ir import dtype as dt
 from pyc.numpy import core
 
 
-def _real(name: str, x: Any, integers: dt.DType | None = None) -> tuple[Any, dt.DType]:
-    """An argument in the type of the computation (float32 for halves), and the type of the results.
-    integers: the type for these; that of NumPy's functions of floats if it is None.
+def _real(name: str, x: Any) -> tuple[Any, dt.DType]:
+    """`_wide` of real numbers.
 
     raises DTypeError: complex numbers
     """
     x = pnp.asarray(x)
-    kind = core.dtype_of(x)
-    if kind.is_complex:
+    if core.dtype_of(x).is_complex:
         raise DTypeError(
             f"special.{name}: needs real numbers, got {core.type_text(x)}",
             fix="Take the real part before: `x.real`.",
         )
-    result = integers if integers is not None and not kind.is_float else core.floating(x)
+    return _wide(x, core.floating(x))
+
+
+def _wide(x: Any, result: dt.DType) -> tuple[Any, dt.DType]:
+    """An argument in the type of the computation (float32 for halves), and the type of results."""
     wide = dt.f32 if result.is_half else result
     return core.cast(x, wide), result
+
+
+def _summand(x: Any) -> tuple[Any, dt.DType]:
+    """An argument of `logsumexp`: integers and bools are float64."""
+    x = pnp.asarray(x)
+    kind = core.dtype_of(x)
+    return _wide(x, kind if kind.is_float or kind.is_complex else dt.f64)
 
 
 @public
@@ -38,21 +47,21 @@ def logsumexp(
     """log(sum(b * exp(a))) over some axes (`axis`; all if None), without overflow; -inf of none.
 
     b: factors, which broadcast with `a`; None: 1
-    return_sign: the logarithm of the absolute value of the sum and its sign, as a pair; a sum below
-    zero has no logarithm, NaN, without it
-    a: real numbers -> those axes left out, or of length 1 with `keepdims`; of dtype float64 for
-    integers
-    raises DTypeError: complex numbers, or an axis that is no integer; AxisError: no such axis;
-    ShapeError: `b` does not broadcast
+    return_sign: the logarithm of the absolute value of the sum and its sign, as a pair; a real sum
+    below zero has no logarithm, NaN, without it
+    a: numbers -> those axes left out, or of length 1 with `keepdims`; of dtype float64 for
+    integers; of complex numbers the principal logarithm
+    raises DTypeError: an axis that is no integer; AxisError: no such axis; ShapeError: `b` does not
+    broadcast
 
     SciPy: `scipy.special.logsumexp`.
 
     >>> logsumexp([0.25, 0.5])
     np.float64(1.0759394198788437)
     """
-    a, kind = _real("logsumexp", a, dt.f64)
+    a, kind = _summand(a)
     if b is not None:
-        b, other = _real("logsumexp", b, dt.f64)
+        b, other = _summand(b)
         kind = dt.promote(kind, other)
         wide = dt.promote(core.dtype_of(a), core.dtype_of(b))
         a, b = core.operands("special.logsumexp", a, b, dtype=wide)
@@ -101,10 +110,15 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 def _logsumexp(
     a: Any, b: Any, axes: core.Shape, keepdims: bool, return_sign: bool, kind: dt.DType
 ) -> Any:
-    found, sign = _plain_sum(a, axes) if b is None else _weighted_sum(a, b, axes)
-    if not return_sign:
+    if kind.is_complex:
+        found, sign = _complex_sum(a, b, axes, return_sign)
+    else:
+        found, sign = _plain_sum(a, axes) if b is None else _weighted_sum(a, b, axes)
+    if not return_sign and not kind.is_complex:
         found = pnp.where(sign < 0, found.dtype.type(np.nan), found)
-    pair = [(x if keepdims else pnp.squeeze(x, axes)).astype(kind.numpy) for x in (found, sign)]
+    sign = sign.astype(kind.numpy)
+    found = found.astype((kind.real if return_sign else kind).numpy)
+    pair = [x if keepdims else pnp.squeeze(x, axes) for x in (found, sign)]
     return tuple(pair) if return_sign else pair[0]
 
 
@@ -133,6 +147,19 @@ def _weighted_sum(a: Any, b: Any, axes: core.Shape) -> tuple[Any, Any]:
     most = _greatest(a, axes)
     shift = pnp.where(pnp.isfinite(most), most, zero)
     total = pnp.sum(b * pnp.exp(a - shift), axis=axes, keepdims=True)
+    return pnp.log(pnp.abs(total)) + shift, pnp.sign(total)
+
+
+def _complex_sum(a: Any, b: Any, axes: core.Shape, return_sign: bool) -> tuple[Any, Any]:
+    """The one of the greatest real part is taken out, so that the rest is not lost beside it."""
+    if b is not None:
+        a = pnp.where(b == 0, a.dtype.type(-np.inf), a)
+    most = _greatest(a.real, axes)
+    shift = pnp.where(pnp.isfinite(most), most, most.dtype.type(0))
+    powers = pnp.exp(a - shift)
+    total = pnp.sum(powers if b is None else b * powers, axis=axes, keepdims=True)
+    if not return_sign:
+        return pnp.log(total) + shift, total
     return pnp.log(pnp.abs(total)) + shift, pnp.sign(total)
 
 
