@@ -9,19 +9,11 @@ import numpy as np
 from pyc.ir import dtype as dt
 from pyc.numpy.core import broadcast, cast, dtype_of, literal, shape_of
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import (
-    add,
-    clip,
-    floor,
-    floor_divide,
-    maximum,
-    minimum,
-    multiply,
-    subtract,
-)
+from pyc.numpy.elementwise import add, clip, floor_divide, maximum, minimum, multiply, subtract
 from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import equal, isnan, less, logical_not, where
 from pyc.numpy.manipulation import expand_dims, reshape, stack
+from pyc.numpy.rounding import floor
 from pyc.numpy.sorting import median, ordered_axes, percentile, quantile, quantiles_of
 from pyc.numpy.statistics import count_nonzero, cumprod, mean, nanmean
 

@@ -34,7 +34,6 @@ from pyc.numpy.elementwise import (
     add,
     divide,
     floor_divide,
-    log10,
     multiply,
     negative,
     remainder,
@@ -46,6 +45,7 @@ from pyc.numpy.manipulation import concat, diff, moveaxis
 from pyc.numpy.on_device import together
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum
+from pyc.numpy.transcendental import log10
 
 __all__ = ["array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"]
 
