@@ -43,19 +43,20 @@ from pyc.numpy.logic import (
     where,
 )
 
-_OF_SMALL = "integers and bools of 8 bits give float16, of 16\nfloat32, else float64"
-_FLOATS = f"""x: numbers of any shape -> the same shape
-dtype: floats and complex numbers keep theirs; {_OF_SMALL}
+_FLOATS = """x: numbers of any shape -> the same shape
+dtype: floats and complex numbers keep theirs; integers and bools of 8 bits give float16, of 16
+float32, else float64
 raises DTypeError: no numbers"""
-_REAL_FLOATS = f"""x: real numbers of any shape -> the same shape
-dtype: floats keep theirs; {_OF_SMALL}
+_REAL_FLOATS = """x: real numbers of any shape -> the same shape
+dtype: floats keep theirs; integers and bools of 8 bits give float16, of 16 float32, else float64
 raises DTypeError: complex or no numbers"""
-_TWO_FLOATS = f"""x, y: real numbers, broadcast together
-dtype: the promoted one, before which {_OF_SMALL}
+_TWO_FLOATS = """x, y: real numbers, broadcast together
+dtype: the promoted one, integers and bools taken as floats: of 8 bits float16, of 16 float32, else
+float64
 raises DTypeError: complex or no numbers; ShapeError: they do not broadcast"""
 _BOOLS_AS_INT8 = """x, y: {taken}, broadcast together -> the promoted dtype, int8 for bools
-raises DTypeError: {others}; ShapeError: they do not broadcast; IntegerRangeError: a Python
-integer that the dtype does not hold"""
+raises DTypeError: {others}; ShapeError: they do not broadcast;
+IntegerRangeError: a Python integer that the dtype does not hold"""
 
 
 def of_floats(name: str, op: str, summary: str, is_real: bool = False) -> Function:

@@ -148,7 +148,7 @@ def heaviside(x: Any, zero: Any) -> Any:
     """0 where x < 0, `zero` at 0, 1 above; NaN of NaN.
 
     x, zero: real numbers, broadcast together
-    dtype: the promoted one, before which integers and bools of 8 bits give float16, of 16 float32,
+    dtype: the promoted one, integers and bools taken as floats: of 8 bits float16, of 16 float32,
     else float64
     raises DTypeError: complex or no numbers; ShapeError: they do not broadcast
 

@@ -66,7 +66,7 @@ def logaddexp(x: Any, y: Any) -> Any:
     """log(e^x + e^y) without overflow.
 
     x, y: real numbers, broadcast together
-    dtype: the promoted one, before which integers and bools of 8 bits give float16, of 16 float32,
+    dtype: the promoted one, integers and bools taken as floats: of 8 bits float16, of 16 float32,
     else float64
     raises DTypeError: complex or no numbers; ShapeError: they do not broadcast
 
@@ -85,7 +85,7 @@ def logaddexp2(x: Any, y: Any) -> Any:
     """log2(2^x + 2^y) without overflow.
 
     x, y: real numbers, broadcast together
-    dtype: the promoted one, before which integers and bools of 8 bits give float16, of 16 float32,
+    dtype: the promoted one, integers and bools taken as floats: of 8 bits float16, of 16 float32,
     else float64
     raises DTypeError: complex or no numbers; ShapeError: they do not broadcast
 

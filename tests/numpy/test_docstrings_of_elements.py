@@ -14,7 +14,7 @@ import pytest
 
 import pyc
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, PycError
+from pyc.errors import DTypeError, PycError, UnsupportedOpError
 from tests.docstrings import missing, named_errors, raised, text_of
 
 MODULES = (
@@ -182,6 +182,7 @@ def wrong(name: str) -> dict[str, tuple[Any, ...]]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_docstring_names_parameters_shape_type_and_errors(name: str) -> None:
     assert missing(getattr(pnp, name)) == (["raises"] if name in RAISE_NOTHING else [])
+    assert max(map(len, text_of(getattr(pnp, name)).splitlines())) <= 100
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -192,6 +193,10 @@ def test_what_wrong_arguments_raise_is_named(name: str) -> None:
         with pytest.raises((PycError, BufferError)) as error:
             call(getattr(pnp, name))
         found.add(type(error.value).__name__)
+    if "device" in inspect.signature(getattr(pnp, name)).parameters and name != "from_dlpack":
+        with pytest.raises(UnsupportedOpError):
+            pyc.jit(lambda: call_of(name)(**fitting(name), device="cpu"))()
+        found.add("UnsupportedOpError")
     assert found == named_errors(getattr(pnp, name))
 
 
@@ -232,7 +237,7 @@ def always(result: Any) -> Callable[[Any], Any]:
 RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "kept": ("the same shape and dtype", kept),
     "promoted": ("the promoted dtype", kept),
-    "floating": ("of 8 bits give float16, of 16 float32, else float64", floating),
+    "floating": ("float16, of 16 float32, else float64", floating),
     "int8 for bools": ("int8 for bools", lambda k: np.dtype(np.int8) if k == BOOL else k),
     "float64 of pairs": ("the promoted dtype; float64 for integers and bools", in_float64),
     "float64": ("the same shape and dtype; float64 for integers and bools", in_float64),
