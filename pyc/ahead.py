@@ -21,6 +21,7 @@ MODULES = (
     *("pyc.compile_cuda", "pyc.purity.repeat", "pyc.purity.standins"),
     *("pyc.trace.namespace", "pyc.trace.views", "pyc.trace.libraries", "pyc.trace.shadows"),
     *("pyc.trace.rewrite", "pyc.trace.rolled", "zlib", "copy"),
+    *("pyc.numpy.transcendental", "pyc.numpy.rounding"),
 )
 """What a call loads that traces a function for a GPU and finds the program in the cache."""
 PATIENCE_SECONDS = 0.2

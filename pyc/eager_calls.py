@@ -226,12 +226,9 @@ def _for_any_size(
 @cache
 def of_elements() -> frozenset[Any]:
     """Functions whose results have, at each place, what depends on the elements there."""
-    ufuncs = {
-        ours
-        for theirs, ours in pnp.FROM_NUMPY.items()
-        if isinstance(theirs, np.ufunc) and theirs.signature is None
-    }
-    return frozenset({*ufuncs, *(getattr(pnp, name) for name in _MORE_OF_ELEMENTS)})
+    theirs = {name: getattr(np, name, None) for name in pnp.__all__}
+    names = [k for k, f in theirs.items() if isinstance(f, np.ufunc) and f.signature is None]
+    return frozenset(getattr(pnp, name) for name in (*names, *_MORE_OF_ELEMENTS))
 
 
 @frozen(eq=False)

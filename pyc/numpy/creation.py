@@ -45,7 +45,7 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
     to be, by default that of `x`
     raises ArgumentError: no copy may be made, and one is needed; DTypeError: no numbers, or another
     dtype; ShapeError: rows of several lengths; IntegerRangeError: a Python integer that `dtype`
-    does not hold; DeviceError: no such device
+    does not hold; DeviceError: no such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.asarray`.
 
@@ -105,7 +105,8 @@ def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -
     device: where it is to be, by default that of `x`
     raises ArgumentError: no copy may be made, and one is needed; DTypeError: no numbers, another
     dtype, or an `ndmin` that is no integer; ShapeError: rows of several lengths, or too many axes;
-    IntegerRangeError: a Python integer that `dtype` does not hold; DeviceError: no such device
+    IntegerRangeError: a Python integer that `dtype` does not hold; DeviceError: no such device;
+    UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.array`.
 
@@ -127,7 +128,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     dtype: None for that of the value; device: None for NumPy's memory
     raises DTypeError: a shape that is not of integers, no numbers, or another dtype; ShapeError: a
     negative or too large shape, or one to which the value does not broadcast; IntegerRangeError: a
-    Python integer that the dtype does not hold; DeviceError: no such device
+    Python integer that the dtype does not hold; DeviceError: no such device; UnsupportedOpError: a
+    device in a traced function
 
     NumPy: `numpy.full`.
 
@@ -144,7 +146,7 @@ def zeros(shape: Any, dtype: Any = None) -> Any:
 
     dtype: None for float64; device: None for NumPy's memory
     raises DTypeError: a shape that is not of integers, or another dtype; ShapeError: a negative or
-    too large shape; DeviceError: no such device
+    too large shape; DeviceError: no such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.zeros`.
 
@@ -159,7 +161,7 @@ def ones(shape: Any, dtype: Any = None) -> Any:
 
     dtype: None for float64; device: None for NumPy's memory
     raises DTypeError: a shape that is not of integers, or another dtype; ShapeError: a negative or
-    too large shape; DeviceError: no such device
+    too large shape; DeviceError: no such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.ones`.
 
@@ -179,7 +181,7 @@ def empty(shape: Any, dtype: Any = None) -> Any:
 
     dtype: None for float64; device: None for NumPy's memory
     raises DTypeError: a shape that is not of integers, or another dtype; ShapeError: a negative or
-    too large shape; DeviceError: no such device
+    too large shape; DeviceError: no such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.empty`.
 
@@ -196,7 +198,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, *, shape: Any = None) 
     raises DTypeError: no numbers, complex ones for a real array, a shape that is not of integers,
     or another dtype; ShapeError: a negative or too large shape, or one to which the value does not
     broadcast; IntegerRangeError: a Python integer that the dtype does not hold; DeviceError: no
-    such device
+    such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.full_like`.
 
@@ -214,7 +216,8 @@ def zeros_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
 
     x: an array; shape, dtype: None for those of `x`; device: None for NumPy's memory
     raises DTypeError: no numbers, a shape that is not of integers, or another dtype; ShapeError: a
-    negative or too large shape; DeviceError: no such device
+    negative or too large shape; DeviceError: no such device; UnsupportedOpError: a device in a
+    traced function
 
     NumPy: `numpy.zeros_like`.
 
@@ -229,7 +232,8 @@ def ones_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
 
     x: an array; shape, dtype: None for those of `x`; device: None for NumPy's memory
     raises DTypeError: no numbers, a shape that is not of integers, or another dtype; ShapeError: a
-    negative or too large shape; DeviceError: no such device
+    negative or too large shape; DeviceError: no such device; UnsupportedOpError: a device in a
+    traced function
 
     NumPy: `numpy.ones_like`.
 
@@ -244,7 +248,8 @@ def empty_like(x: Any, dtype: Any = None, *, shape: Any = None) -> Any:
 
     x: an array; shape, dtype: None for those of `x`; device: None for NumPy's memory
     raises DTypeError: no numbers, a shape that is not of integers, or another dtype; ShapeError: a
-    negative or too large shape; DeviceError: no such device
+    negative or too large shape; DeviceError: no such device; UnsupportedOpError: a device in a
+    traced function
 
     NumPy: `numpy.empty_like`.
 
@@ -266,7 +271,8 @@ def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -
 
     dtype: None for that of the numbers; device: None for NumPy's memory
     raises DTypeError: no numbers, or another dtype; ArgumentError: a step of 0, or more elements
-    than an array can have; DeviceError: no such device
+    than an array can have; DeviceError: no such device; UnsupportedOpError: a device in a traced
+    function
 
     NumPy: `numpy.arange`.
 
@@ -329,7 +335,7 @@ def linspace(
     device: None for NumPy's memory
     raises DTypeError: no numbers, a `num` or an axis that is no integer, or another dtype;
     ShapeError: a negative or too large number of samples, or ends that do not broadcast; AxisError:
-    no such axis; DeviceError: no such device
+    no such axis; DeviceError: no such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.linspace`.
 
@@ -450,7 +456,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
     dtype: None for float64; device: None for NumPy's memory
     raises DTypeError: sizes or a `k` that are no integers, or another dtype; ShapeError: negative
-    or too large sizes; DeviceError: no such device
+    or too large sizes; DeviceError: no such device; UnsupportedOpError: a device in a traced
+    function
 
     NumPy: `numpy.eye`.
 
@@ -472,7 +479,7 @@ def identity(n: int, dtype: Any = None) -> Any:
 
     dtype: None for float64; device: None for NumPy's memory
     raises DTypeError: a size that is no integer, or another dtype; ShapeError: a negative or too
-    large size; DeviceError: no such device
+    large size; DeviceError: no such device; UnsupportedOpError: a device in a traced function
 
     NumPy: `numpy.identity`.
 

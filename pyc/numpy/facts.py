@@ -213,7 +213,7 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | Non
     rows; copy, device: as of `asarray`
     raises DTypeError: no numbers, or another dtype; ArgumentError: no copy may be made, and one is
     needed; IntegerRangeError: a Python integer that `dtype` does not hold; DeviceError: no such
-    device
+    device; UnsupportedOpError: a device in a traced function
 
     >>> asanyarray([1, 2]).tolist()
     [1, 2]

@@ -15,9 +15,9 @@ from pyc.errors import ShapeError
 from pyc.interpreter import bind1
 from pyc.numpy.core import axis_of, part, shape_of, type_text
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import logaddexp
 from pyc.numpy.manipulation import flip, reshape
 from pyc.numpy.pieces import concat, stack
+from pyc.numpy.transcendental import logaddexp
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:

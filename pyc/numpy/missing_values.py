@@ -13,7 +13,6 @@ from pyc.numpy.elementwise import (
     add,
     clip,
     divide,
-    floor,
     floor_divide,
     maximum,
     minimum,
@@ -25,6 +24,7 @@ from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import equal, greater, isnan, less, logical_not, where
 from pyc.numpy.manipulation import expand_dims, reshape
 from pyc.numpy.pieces import stack
+from pyc.numpy.rounding import floor
 from pyc.numpy.sorting import median, ordered_axes, percentile, quantile, quantiles_of
 from pyc.numpy.statistics import (
     accumulated,

@@ -33,6 +33,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.polynomials": (
         *("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
     ),
+    "pyc.numpy.rounding": (
+        *("around", "ceil", "fix", "floor", "heaviside", "modf", "nan_to_num", "rint", "round"),
+        "trunc",
+    ),
     "pyc.numpy.samples": ("array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"),
     "pyc.numpy.scalar_types": (
         *("bool", "byte", "cdouble", "complexfloating", "csingle", "double", "dtype", "floating"),
@@ -43,6 +47,13 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.sets": (
         *("intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all"),
         *("unique_counts", "unique_inverse", "unique_values"),
+    ),
+    "pyc.numpy.transcendental": (
+        *("acos", "acosh", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2"),
+        *("arctanh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "deg2rad"),
+        *("degrees", "erf", "erfc", "exp", "exp2", "expm1", "hypot", "log", "log10", "log1p"),
+        *("log2", "logaddexp", "logaddexp2", "rad2deg", "radians", "sin", "sinc", "sinh", "tan"),
+        "tanh",
     ),
     "pyc.numpy.windows": ("bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"),
     "pyc.trace.callbacks": ("apply_along_axis", "apply_over_axes", "fromfunction", "vectorize"),

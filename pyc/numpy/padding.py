@@ -16,9 +16,10 @@ from pyc.interpreter import bind1
 from pyc.numpy import statistics
 from pyc.numpy.core import broadcast, cast, dtype_of, part, shape_of, structural, type_text
 from pyc.numpy.creation import asarray, linspace
-from pyc.numpy.elementwise import multiply, rint, subtract
+from pyc.numpy.elementwise import multiply, subtract
 from pyc.numpy.manipulation import flip, moveaxis
 from pyc.numpy.pieces import concat, pad_widths
+from pyc.numpy.rounding import rint
 from pyc.numpy.sorting import median
 
 _OPTIONS: dict[str, tuple[str, ...]] = {

@@ -29,18 +29,7 @@ from pyc.numpy.core import (
     value,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import (
-    add,
-    ceil,
-    divide,
-    floor,
-    maximum,
-    minimum,
-    multiply,
-    remainder,
-    rint,
-    subtract,
-)
+from pyc.numpy.elementwise import add, divide, maximum, minimum, multiply, remainder, subtract
 from pyc.numpy.indexing import take_along_axis
 from pyc.numpy.logic import (
     equal,
@@ -55,6 +44,7 @@ from pyc.numpy.logic import (
     where,
 )
 from pyc.numpy.manipulation import expand_dims, moveaxis, permute_dims, reshape
+from pyc.numpy.rounding import ceil, floor, rint
 from pyc.numpy.sorting import argsort
 from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import count_nonzero, cumsum, weights_of

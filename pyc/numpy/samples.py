@@ -34,7 +34,6 @@ from pyc.numpy.elementwise import (
     add,
     divide,
     floor_divide,
-    log10,
     multiply,
     negative,
     remainder,
@@ -47,6 +46,7 @@ from pyc.numpy.on_device import together
 from pyc.numpy.pieces import concat, diff
 from pyc.numpy.statistics import all as all_true
 from pyc.numpy.statistics import cumsum
+from pyc.numpy.transcendental import log10
 
 __all__ = ["array_equiv", "geomspace", "piecewise", "real_if_close", "unwrap"]
 

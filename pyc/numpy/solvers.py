@@ -31,18 +31,7 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray, iota, zeros
-from pyc.numpy.elementwise import (
-    absolute,
-    add,
-    conj,
-    divide,
-    imag,
-    log,
-    multiply,
-    real,
-    sign,
-    subtract,
-)
+from pyc.numpy.elementwise import absolute, add, conj, divide, imag, multiply, real, sign, subtract
 from pyc.numpy.elementwise import square as squared
 from pyc.numpy.factorisations import (
     adjoint,
@@ -63,6 +52,7 @@ from pyc.numpy.statistics import any as any_true
 from pyc.numpy.statistics import max as greatest
 from pyc.numpy.statistics import prod as product
 from pyc.numpy.statistics import sum as total
+from pyc.numpy.transcendental import log
 
 SINGULAR = "Singular matrix"
 

@@ -22,8 +22,9 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import add, cos, divide, multiply
+from pyc.numpy.elementwise import add, divide, multiply
 from pyc.numpy.on_device import together
+from pyc.numpy.transcendental import cos
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]
 

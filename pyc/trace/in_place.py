@@ -14,9 +14,8 @@ import numpy as np
 
 from pyc.array import Array
 from pyc.errors import DTypeError, TraceError, UnsupportedOpError
-from pyc.interpreter import bind1, is_concrete, is_tracing, type_of
+from pyc.interpreter import is_concrete, is_tracing
 from pyc.numpy import keywords
-from pyc.numpy.core import cast, value
 from pyc.trace import location, updating
 
 __all__ = [
@@ -75,7 +74,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     NumPy's for a traced `dst`. A NumPy array outside of a trace is changed by NumPy, with NumPy's
     errors.
     raises DTypeError: `casting` does not lead from one dtype to the other, or dst is no array;
-    ShapeError: no fit; UnsupportedOpError: `dst` is an `Array`
+    ShapeError: no fit; UnsupportedOpError: an unknown casting, or `dst` is an `Array`
 
     NumPy: `numpy.copyto`.
 

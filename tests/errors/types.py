@@ -461,3 +461,8 @@ def rounded_to_half_a_place(x):
 @given(LINE)
 def diagonal_between_two(x):
     return x[:, None] * pnp.eye(4, k=0.5)
+
+
+@given(LINE)
+def complex_number_in_place_of_nan(x):
+    return np.nan_to_num(x, nan=1j)

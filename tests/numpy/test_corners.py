@@ -55,6 +55,10 @@ SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "clip": (lambda x: np.clip(x, -1, 300), (U1,)),
     "clip by number arguments": (lambda x, a, b: np.clip(x, a, b), (U1, -1, 300)),
     "clip of int64": (lambda x, a, b: np.clip(x, a, b), (I8, -1, 300)),
+    # What replaces NaN has the type of the elements, whatever its own.
+    "nan_to_num by a float64": (lambda x: np.nan_to_num(x / x, nan=np.float64(2.5)), (F4,)),
+    "nan_to_num by an array": (lambda x: np.nan_to_num(x / x, nan=np.arange(3)), (F4,)),
+    "nan_to_num by an infinity": (lambda x: np.nan_to_num(x / x, nan=np.inf), (F4,)),
     # Differences of integers wrap around, distances do not.
     "isclose of unsigned": (
         lambda x, y: np.isclose(x, y, atol=2),
@@ -208,6 +212,15 @@ REFUSED: dict[str, tuple[type[Exception], Callable[..., Any], tuple[Any, ...]]] 
     "values of a traced mask": (errors.TraceError, lambda x: x.at[x > 3].set(x[0]), (F8,)),
     "mask of another shape": (IndexError, lambda x: x.at[x[0] > 3].set(0), (F8,)),
     "too many axes": (ValueError, lambda x: x.reshape((1,) * 65), (F4[:1],)),
+    "too many axes in front": (ValueError, lambda x: np.array(x, ndmin=65), (F4,)),
+    "integer beyond all floats": (OverflowError, lambda x: x + 10**400, (F4,)),
+    "integer of many digits": (OverflowError, lambda x: x + 10**5000, (F4,)),
+    "rows of several lengths": (ValueError, lambda x: np.add(x, [[1], [2, 3]]), (F4,)),
+    "half a decimal place": (TypeError, lambda x: np.round(x, 0.5), (F4,)),
+    "diagonal by a float": (TypeError, lambda x: np.tril(x, 0.5), (F8,)),
+    "axis of floats": (TypeError, lambda x: x.sum(axis=np.ones(2)), (F8,)),
+    "nothing in place of NaN": (TypeError, lambda x: np.nan_to_num(x, nan=None), (F4,)),
+    "more samples than memory": (ValueError, lambda x: np.linspace(x[0], 1, 1 << 62), (F4,)),
     "too many elements": (ValueError, lambda x: np.zeros((2**40, 2**20)) + x[0], (F4,)),
     "shape whose size wraps around": (
         ValueError,

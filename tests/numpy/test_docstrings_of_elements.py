@@ -14,10 +14,13 @@ import pytest
 
 import pyc
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, PycError
+from pyc.errors import DTypeError, PycError, UnsupportedOpError
 from tests.docstrings import missing, named_errors, raised, text_of
 
-MODULES = ("bits", "creation", "data_types", "facts", "logic")
+MODULES = (
+    *("bits", "creation", "data_types", "elementwise", "facts", "logic", "rounding"),
+    "transcendental",
+)
 
 
 def functions() -> list[str]:
@@ -40,6 +43,11 @@ OF_INTEGERS = (
     *("packbits", "right_shift"),
 )
 """Functions that take no floats."""
+OF_PAIRS = (
+    *("add", "divmod", "floor_divide", "fmax", "fmin", "fmod", "maximum", "minimum", "mod"),
+    *("multiply", "pow", "power", "remainder", "subtract"),
+)
+"""Functions that take two arrays of any real numbers, in their own type."""
 
 GIVEN: dict[str, Any] = {
     **dict.fromkeys(("shape", "dimensions"), (3,)),
@@ -57,7 +65,7 @@ GIVEN: dict[str, Any] = {
 }
 """Arguments that have no default, where an array of floats is none."""
 OWN_GIVEN: dict[str, dict[str, Any]] = {
-    **{name: dict.fromkeys("axy", INTEGERS) for name in OF_INTEGERS},
+    **{name: dict.fromkeys("axy", INTEGERS) for name in OF_INTEGERS + OF_PAIRS},
     "broadcast_shapes": {"shapes": (3,)},
     "iinfo": {"dtype": np.int8},
     "tril": {"x": np.ones((2, 2))},
@@ -75,6 +83,8 @@ INDEX = 1.5, "a"
 SHAPES = "a", 1.5, (-1,), (1 << 62,), (1,) * 65
 WRONG: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("x", "y", "a", "x1", "x2", "xs", "items", "arrays", "condition"), NUMBERS),
+    **dict.fromkeys(("b", "min", "max", "nan", "posinf", "neginf", "zero", "rtol"), NUMBERS),
+    "atol": NUMBERS,
     **dict.fromkeys(("operands", "fill_value", "start", "stop", "step", "base"), NUMBERS),
     **dict.fromkeys(("shape", "shapes", "dimensions"), SHAPES),
     **dict.fromkeys(("k", "ndmin", "count", "decimals"), (*INDEX, None)),
@@ -119,6 +129,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], ...]] = {
     "fromiter": (lambda f: f([300], np.uint8),),
     "full_like": (lambda f: f(INTEGERS, HUGE),),
     "iinfo": (lambda f: f(np.float32),),
+    "pow": (lambda f: f(INTEGERS, -INTEGERS),),
+    "power": (lambda f: f(INTEGERS, -INTEGERS),),
     "result_type": (lambda f: f(),),
     "where": (lambda f: f(True, HUGE, 1), lambda f: pyc.jit(lambda x: f(x))(FLOATS)),
 }
@@ -170,6 +182,7 @@ def wrong(name: str) -> dict[str, tuple[Any, ...]]:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_docstring_names_parameters_shape_type_and_errors(name: str) -> None:
     assert missing(getattr(pnp, name)) == (["raises"] if name in RAISE_NOTHING else [])
+    assert max(map(len, text_of(getattr(pnp, name)).splitlines())) <= 100
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -180,12 +193,17 @@ def test_what_wrong_arguments_raise_is_named(name: str) -> None:
         with pytest.raises((PycError, BufferError)) as error:
             call(getattr(pnp, name))
         found.add(type(error.value).__name__)
+    if "device" in inspect.signature(getattr(pnp, name)).parameters and name != "from_dlpack":
+        with pytest.raises(UnsupportedOpError):
+            pyc.jit(lambda: call_of(name)(**fitting(name), device="cpu"))()
+        found.add("UnsupportedOpError")
     assert found == named_errors(getattr(pnp, name))
 
 
 KINDS = [np.dtype(k) for k in ("bool", "int8", "uint16", "int32", "uint64", "float16")]
 KINDS += [np.dtype(ml_dtypes.bfloat16)]
 KINDS += [np.dtype(k) for k in ("float32", "float64", "complex64", "complex128")]
+BOOL = KINDS[0]
 OF_BITS = {8: np.float16, 16: np.float32}
 
 
@@ -201,6 +219,16 @@ def floating(kind: Any) -> Any:
     return kind
 
 
+def in_float64(kind: Any) -> Any:
+    """Results of floats: integers and bools give float64."""
+    return np.dtype(np.float64) if kind in KINDS[:5] else kind
+
+
+def angles(kind: Any) -> Any:
+    """Results of real floats, float64 of bools."""
+    return np.dtype(np.float64) if kind == BOOL else floating(np.ones(1, kind).real.dtype)
+
+
 def always(result: Any) -> Callable[[Any], Any]:
     """Results of one type."""
     return lambda kind: np.dtype(result)
@@ -209,26 +237,64 @@ def always(result: Any) -> Callable[[Any], Any]:
 RULES: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "kept": ("the same shape and dtype", kept),
     "promoted": ("the promoted dtype", kept),
-    "floating": ("of 8 bits give float16, of 16 float32, else float64", floating),
+    "floating": ("float16, of 16 float32, else float64", floating),
+    "int8 for bools": ("int8 for bools", lambda k: np.dtype(np.int8) if k == BOOL else k),
+    "float64 of pairs": ("the promoted dtype; float64 for integers and bools", in_float64),
+    "float64": ("the same shape and dtype; float64 for integers and bools", in_float64),
+    "wide": ("float64, complex128 of complex numbers", lambda k: np.result_type(k, np.float64)),
+    "parts": ("complex numbers give floats", lambda k: np.ones(1, k).real.dtype),
+    "angles": ("others and bools float64", angles),
+    "rounded": ("float16 for bools", lambda k: np.dtype(np.float16) if k == BOOL else k),
     "bools": ("bools of", always(np.bool_)),
     "bytes": ("uint8", always(np.uint8)),
 }
 """What a docstring says of the type of results, and the type that it means of arguments of one."""
-INTEGER_KINDS, REAL_KINDS, NO_BOOLS = KINDS[:5], KINDS[:9], KINDS[1:]
+INTEGER_KINDS, REAL_KINDS, NUMBER_KINDS = KINDS[:5], KINDS[:9], KINDS[1:]
 RESULTS: dict[tuple[str, ...], tuple[str, list[np.dtype[Any]]]] = {
     ("bitwise_and", "bitwise_or", "bitwise_xor"): ("promoted", INTEGER_KINDS),
     ("gcd", "lcm"): ("promoted", KINDS[1:5]),
+    ("add", "multiply", "minimum", "maximum", "fmin", "fmax", "clip"): ("promoted", KINDS),
+    ("subtract",): ("promoted", NUMBER_KINDS),
+    ("negative", "positive", "sign"): ("kept", NUMBER_KINDS),
+    ("floor_divide", "remainder", "fmod", "divmod"): ("int8 for bools", REAL_KINDS),
+    ("left_shift", "right_shift"): ("int8 for bools", INTEGER_KINDS),
+    ("power", "square", "reciprocal", "conj"): ("int8 for bools", KINDS),
+    ("divide",): ("float64 of pairs", KINDS),
+    ("sinc",): ("float64", KINDS),
+    ("float_power",): ("wide", KINDS),
+    ("absolute", "real", "imag"): ("parts", KINDS),
+    ("angle",): ("angles", KINDS),
+    ("round",): ("rounded", KINDS),
+    ("floor", "ceil", "trunc"): ("kept", REAL_KINDS),
+    ("nan_to_num", "tril", "triu", "copy"): ("kept", KINDS),
     ("invert", "bitwise_not"): ("kept", INTEGER_KINDS),
     ("bitwise_count", "packbits"): ("bytes", INTEGER_KINDS),
     ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"): ("bools", KINDS),
     ("logical_and", "logical_or", "logical_xor", "logical_not"): ("bools", KINDS),
-    ("isnan", "isinf", "isfinite"): ("bools", KINDS),
+    ("isnan", "isinf", "isfinite", "isclose", "iscomplex", "isreal"): ("bools", KINDS),
     ("signbit", "isneginf", "isposinf"): ("bools", REAL_KINDS),
-    ("frexp", "spacing"): ("floating", REAL_KINDS),
-    ("tril", "triu", "copy"): ("kept", KINDS),
+    (
+        *("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan"),
+        *("arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+        "rint",
+    ): ("floating", KINDS),
+    (
+        *("cbrt", "erf", "erfc", "fabs", "deg2rad", "rad2deg", "modf", "frexp", "spacing"),
+        *("arctan2", "hypot", "copysign", "nextafter", "logaddexp", "logaddexp2", "heaviside"),
+    ): ("floating", REAL_KINDS),
 }
 """By functions, the rule of the types of their results, and the types that they take."""
 TYPED = {name: rule for names, rule in RESULTS.items() for name in names}
+
+
+def test_every_function_of_elements_has_a_rule() -> None:
+    """Under one of its names; the type of `where` depends on two of three arguments, that of
+    `ldexp` on one of two."""
+    own = {inspect.unwrap(getattr(pnp, name)) for name in (*TYPED, "where", "ldexp")}
+    modules = [f"pyc.numpy.{m}" for m in MODULES if m not in ("creation", "data_types", "facts")]
+    found = {inspect.unwrap(getattr(pnp, name)) for name in FUNCTIONS}
+    left = {f.__name__ for f in found - own if f.__module__ in modules}
+    assert left == {"unpackbits"}
 
 
 @pytest.mark.filterwarnings("ignore")
