@@ -578,7 +578,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     a, b = value(a), value(b)
     b = cast(b, result_dtype(b, 1.0))  # distances of integers would wrap around
     near = less_equal(absolute(subtract(a, b)), add(atol, multiply(rtol, absolute(b))))
-    found = where(logical_and(isfinite(a), isfinite(b)), near, equal(a, b))
+    found = logical_or(logical_and(near, isfinite(b)), equal(a, b))
     return logical_or(found, logical_and(isnan(a), isnan(b))) if equal_nan else found
 
 

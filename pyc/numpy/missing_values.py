@@ -107,7 +107,7 @@ def nanvar(
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof; NaN
     where n is not greater.
 
-    dtype: of the result; None: that of x, of integers and bools float64
+    dtype: of the result; None: the real type of x, of integers and bools float64
     x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
     keepdims
     ddof, correction: what is taken from the number of elements, two names of one argument
@@ -151,7 +151,7 @@ def nanstd(
 ) -> Any:
     """The square root of `nanvar`.
 
-    dtype: of the result; None: that of x, of integers and bools float64
+    dtype: of the result; None: the real type of x, of integers and bools float64
     x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
     keepdims
     ddof, correction: what is taken from the number of elements, two names of one argument

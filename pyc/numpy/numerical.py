@@ -330,7 +330,7 @@ def polyval(p: Any, x: Any) -> Any:
     """
     p = _line("polyval", p)
     x = asarray(x)
-    found = multiply(x, 0)
+    found = broadcast(literal(0, dtype_of(x)), shape_of(x))
     for k in range(shape_of(p)[0]):
         found = add(multiply(found, x), gather(p, k))
     return found
@@ -371,7 +371,7 @@ def cov(
         raise ArgumentError(
             f"cov: ddof must be an integer, got {less_by!r}", fix="Write `ddof=0` or `ddof=1`."
         )
-    weights, over = _weights(n, less_by, fweights, aweights)
+    weights, over = _weights(n, int(less_by), fweights, aweights)
     if weights is None:
         apart = subtract(x, mean(x, axis=1, keepdims=True))
         turned = apart

@@ -161,4 +161,5 @@ def trim_zeros(filt: Any, trim: Any = "fb", axis: Any = None) -> Any:
     if not isinstance(trim, str) or not {*trim.lower()} <= {*"fb"}:
         raise ArgumentError(f"trim_zeros: `trim` is made of 'f' and 'b', got {trim!r}")
     axes = axes_of("trim_zeros", structural(axis), known.ndim)
-    return constant(np.trim_zeros(known, trim, axes))
+    ends: Any = trim
+    return constant(np.trim_zeros(known, ends, axes))

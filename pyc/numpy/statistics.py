@@ -388,8 +388,8 @@ def var(
     """The mean squared distance from the mean, over n - ddof; two passes. Real also for complex
     numbers, unless `dtype` says otherwise.
 
-    dtype: of the result; None: that of x, of integers and bools float64; of integers or bools it
-    truncates, as in `mean`
+    dtype: of the result; None: the real type of x, of integers and bools float64; of integers or
+    bools it truncates, as in `mean`
     x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
     keepdims
     ddof, correction: what is taken from the number of elements, two names of one argument
@@ -438,7 +438,7 @@ def std(
 ) -> Any:
     """The square root of `var`.
 
-    dtype: of the result; None: that of x, of integers and bools float64
+    dtype: of the result; None: the real type of x, of integers and bools float64
     x: any shape -> without the axes `axis` (None: all; a number or several), or with them as 1 if
     keepdims
     ddof, correction: what is taken from the number of elements, two names of one argument

@@ -3,6 +3,7 @@ answer for."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -87,7 +88,9 @@ def test_a_start_of_nan_counts_as_none() -> None:
     x = np.array([[1.0, nan, 3.0], [nan, nan, nan]])
     for name in ("nanmax", "nanmin"):
         for initial in (nan, 2.0):
-            expected = getattr(np, name)(x, 1, initial=initial)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of lines that are all NaN
+                expected = getattr(np, name)(x, 1, initial=initial)
             found = getattr(pnp, name)(x, 1, initial=initial)
             np.testing.assert_array_equal(found, expected)
 
@@ -97,6 +100,18 @@ def test_the_integral_between_places_of_several_axes_is_numpys() -> None:
     for axis, places in ((-1, x), (2, x[0]), (0, np.array([1.0, 4.0])), (1, None)):
         expected = np.trapezoid(y, places, axis=axis)
         np.testing.assert_array_equal(pnp.trapezoid(y, places, axis=axis), expected)
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, float("nan"), float("inf"), 0.0])
+def test_equal_elements_are_close_by_any_tolerance(tolerance: float) -> None:
+    a = np.array([1.0, np.inf, -np.inf, np.nan, 0.0, 2.0, np.inf, 3.0])
+    b = np.array([1.0, np.inf, np.inf, np.nan, 0.0, 2.5, 1.0, -np.inf])
+    for given in ({"rtol": tolerance}, {"atol": tolerance}, {"rtol": tolerance, "equal_nan": True}):
+        with np.errstate(invalid="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of tolerances that are not finite
+            expected = np.isclose(a, b, **given)
+        np.testing.assert_array_equal(pnp.isclose(a, b, **given), expected)
+        assert pnp.allclose(a, a, **{**given, "equal_nan": True})
 
 
 def test_differences_of_more_orders_than_elements_are_none() -> None:
