@@ -120,3 +120,8 @@ def loop_that_is_unrolled_less_than_never(x):
 @given(LINE)
 def best_in_a_mode_that_there_is_not(x):
     return pnp.topk(x, 2, mode="min")
+
+
+@given(LINE)
+def loop_of_a_fraction_of_steps(x):
+    return lax.scan(lambda c, _: (c, c), x, length=1.5)
