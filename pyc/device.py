@@ -43,8 +43,18 @@ class DeviceInfo:
 
 
 def devices(kind: str | None = None) -> list[DeviceInfo]:
-    """The devices of this machine, the CPU first; of one kind only if given. Asking for GPUs loads
-    the driver; without one there is none (`pyc.reasons` says why). DeviceError: no such kind."""
+    """The devices of this machine, the CPU first. Asking for GPUs loads the driver; without one
+    there is none (`pyc.reasons` says why).
+
+    kind: "cpu" or "cuda", those of that kind only; None: all
+
+    raises DeviceError: no such kind
+
+    JAX: `jax.devices`.
+
+    >>> len(pyc.devices("cpu"))
+    1
+    """
     if kind not in (None, "cpu", "cuda"):
         raise DeviceError(f"unknown kind of devices {kind!r}", fix='Kinds are "cpu" and "cuda".')
     found: list[DeviceInfo] = []
@@ -64,12 +74,32 @@ def devices(kind: str | None = None) -> list[DeviceInfo]:
 
 
 def local_devices(kind: str | None = None) -> list[DeviceInfo]:
-    """The devices of this process: all of `devices(kind)`, as pyc runs on one machine."""
+    """The devices of this process: all of `devices(kind)`, as pyc runs on one machine.
+
+    kind: "cpu" or "cuda", those of that kind only; None: all
+
+    raises DeviceError: no such kind
+
+    JAX: `jax.local_devices`.
+
+    >>> pyc.local_devices("cpu") == pyc.devices("cpu")
+    True
+    """
     return devices(kind)
 
 
 def device_count(kind: str | None = None) -> int:
-    """How many devices there are, of one kind only if given."""
+    """How many devices there are.
+
+    kind: "cpu" or "cuda", of that kind only; None: of all
+
+    raises DeviceError: no such kind
+
+    JAX: `jax.device_count`.
+
+    >>> pyc.device_count("cpu")
+    1
+    """
     return len(devices(kind))
 
 
@@ -125,11 +155,18 @@ def device_named(name: str | DeviceInfo) -> Device:
 def default_device(device: str | DeviceInfo | None) -> Iterator[None]:
     """Inside the block, in this thread and context, jitted functions run there of which neither
     `jit` nor an argument says where, and `device_put` puts arrays there. Results of functions of
-    NumPy's arrays are NumPy's as ever. None: as without a default. For good:
-    `pyc.config.update("default_device", "cuda")`.
+    NumPy's arrays are NumPy's as ever. For good: `pyc.config.update("default_device", "cuda")`.
+
+    device: its name, such as "cpu" or "cuda:1", or one of `devices()`; None: as without a default
 
     raises DeviceError: there is no device of such a name; whether the machine has it is seen when
     it is needed
+
+    JAX: `jax.default_device`.
+
+    >>> with pyc.default_device("cpu"):
+    ...     print(pyc.jit(np.sum)(np.ones(3)))
+    3.0
     """
     name = "" if device is None else str(device)
     if name:
@@ -139,10 +176,18 @@ def default_device(device: str | DeviceInfo | None) -> Iterator[None]:
 
 
 def device_put(x: Any, device: str | DeviceInfo | None = None) -> Any:
-    """The arrays and numbers of a tree as `Array`s on a device (by default the `default_device`, or
-    the first GPU), copied through the host from another; what is there already stays as it is.
+    """The arrays and numbers of a tree as `Array`s on a device, copied through the host from
+    another; what is there already stays as it is.
+
+    x: a tree of arrays and numbers of any shapes and dtypes, which they keep; device: its name, or
+    one of `devices()`, by default the `default_device`, or the first GPU
 
     raises DeviceError: there is no such device, or no such elements on devices
+
+    JAX: `jax.device_put`.
+
+    >>> pyc.device_put(np.arange(3), "cpu").shape
+    (3,)
     """
     on = device_named(device or config.value("default_device") or "cuda")
     return tree.map(lambda leaf: moved(leaf, on), x)
@@ -206,12 +251,29 @@ def _shared(x: Any, copy: bool | None) -> tuple[Array, bool]:
 
 
 def device_get(x: Any) -> Any:
-    """The arrays of a tree as NumPy arrays."""
+    """The arrays of a tree as NumPy arrays.
+
+    x: a tree of arrays and numbers, which keep their shapes and dtypes; an `Array` is copied from
+    its device, numbers become arrays of rank 0
+
+    JAX: `jax.device_get`.
+
+    >>> pyc.device_get([np.arange(3), 2])
+    [array([0, 1, 2]), array(2)]
+    """
     return tree.map(np.asarray, x)
 
 
 def block_until_ready(x: Any) -> Any:
-    """Waits for every `Array` of a tree; returns the tree."""
+    """Waits for every `Array` of a tree; returns the tree.
+
+    x: a tree of anything; what is no `Array` is there already
+
+    JAX: `jax.block_until_ready`.
+
+    >>> pyc.block_until_ready([1, 2])
+    [1, 2]
+    """
     for leaf in tree.leaves(x):
         if isinstance(leaf, Array):
             leaf.block_until_ready()

@@ -412,10 +412,15 @@ def jit(
     before each call: arrays are read as they are then, anything else that changed compiles again
     (see `docs/captures.md`).
 
-    raises TypeError: `fun` is not callable, no such option, or `fastmath` is no bool; ValueError:
-    a static or donated argument that `fun` does not have, or no such `purity`; DeviceError: no such
-    name of a device; PurityError: `fun` assigns a global name or one of a surrounding function, or
-    is a generator
+    raises TypeError: `fun` is not callable, no such option (`unknown`), or `fastmath` is no bool;
+    ValueError: a static or donated argument that `fun` does not have, or no such `purity` or
+    `loops`; DeviceError: no such name of a device; PurityError: `fun` assigns a global name or one
+    of a surrounding function, or is a generator
+
+    JAX: `jax.jit`.
+
+    >>> pyc.jit(lambda x: 2 * x + 1)(np.arange(3))
+    array([1, 3, 5])
     """
     for option in unknown:
         known = [*(jit.__kwdefaults__ or ())]

@@ -11,7 +11,12 @@ from pyc.runtime import pool
 
 def clear_caches() -> None:
     """Forgets all compiled programs of this process, and frees the memory that is kept for calls
-    and results to come. The disk cache stays (`pyc.cache.clear` empties it)."""
+    and results to come. The disk cache stays (`pyc.cache.clear` empties it).
+
+    JAX: `jax.clear_caches`.
+
+    >>> pyc.clear_caches()
+    """
     for function in jitted_functions():
         function.clear_cache()
     eager.clear()

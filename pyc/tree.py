@@ -42,7 +42,16 @@ _MISSING = object()
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeDef]:
-    """The leaves of `tree` in order, and its structure."""
+    """The leaves of `tree` in order, and its structure.
+
+    tree: nested tuples, lists, dicts, `None` and registered classes; is_leaf: says of a part that
+    it is a leaf, whatever it is
+
+    JAX: `jax.tree.flatten`.
+
+    >>> pyc.tree.flatten({"b": 2, "a": [1, None]})[0]
+    [1, 2]
+    """
     found: list[Any] = []
     treedef = definition.flatten(tree, found, False, is_leaf)
     return found, treedef
@@ -56,22 +65,50 @@ def flatten_ordered(tree: Any) -> tuple[list[Any], TreeDef]:
 
 
 def unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree of structure `treedef` with `leaves`; ValueError if their number is wrong."""
+    """The tree of structure `treedef` with `leaves`.
+
+    raises ValueError: another number of leaves
+
+    JAX: `jax.tree.unflatten`.
+
+    >>> pyc.tree.unflatten(pyc.tree.structure((0, [0])), [1, 2])
+    (1, [2])
+    """
     return treedef.unflatten(leaves)
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
-    """The leaves of `tree` in order."""
+    """The leaves of `tree` in order.
+
+    is_leaf: says of a part that it is a leaf, whatever it is
+
+    JAX: `jax.tree.leaves`.
+
+    >>> pyc.tree.leaves((1, [2, 3]))
+    [1, 2, 3]
+    """
     return flatten(tree, is_leaf)[0]
 
 
 def is_leaf(value: Any) -> bool:
-    """Whether `value` is no tuple, list, dict or registered class."""
+    """Whether `value` is no tuple, list, dict or registered class.
+
+    >>> pyc.tree.is_leaf(3), pyc.tree.is_leaf([3])
+    (True, False)
+    """
     return definition.way_of(type(value)) is None
 
 
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeDef:
-    """The structure of `tree`."""
+    """The structure of `tree`, hashable and equal to that of trees that differ in leaves only.
+
+    is_leaf: says of a part that it is a leaf, whatever it is
+
+    JAX: `jax.tree.structure`.
+
+    >>> pyc.tree.structure((1, [2])) == pyc.tree.structure((3, [4]))
+    True
+    """
     return flatten(tree, is_leaf)[1]
 
 
@@ -81,15 +118,33 @@ def map(
     *rest: Any,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """A tree like `tree` with leaves f(leaf, *leaves of rest); each of `rest` has the structure of
-    `tree`, or goes on below its leaves. ValueError where structures differ."""
+    """A tree like `tree` with leaves f(leaf, *leaves of rest).
+
+    rest: trees that have the structure of `tree`, or go on below its leaves; is_leaf: says of a
+    part that it is a leaf, whatever it is
+
+    raises ValueError: structures differ
+
+    JAX: `jax.tree.map`.
+
+    >>> pyc.tree.map(lambda x, y: x + y, (1, [2]), (10, [20]))
+    (11, [22])
+    """
     found, treedef = flatten(tree, is_leaf)
     others = [_up_to(treedef, r) for r in rest]
     return treedef.unflatten([f(*each) for each in zip(found, *others, strict=True)])
 
 
 def all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether every leaf is true; True for a tree without leaves."""
+    """Whether every leaf of `tree` is true; True for a tree without leaves.
+
+    is_leaf: says of a part that it is a leaf, whatever it is
+
+    JAX: `jax.tree.all`.
+
+    >>> pyc.tree.all([True, (False,)])
+    False
+    """
     return builtins.all(leaves(tree, is_leaf))
 
 
@@ -99,7 +154,18 @@ def reduce(
     initializer: Any = _MISSING,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """The leaves combined from left to right, from `initializer` on if there is one."""
+    """The leaves of `tree` combined by `function` of two from left to right, from `initializer` on
+    if there is one.
+
+    is_leaf: says of a part that it is a leaf, whatever it is
+
+    raises TypeError: no leaves and no initializer
+
+    JAX: `jax.tree.reduce`.
+
+    >>> pyc.tree.reduce(lambda x, y: x + y, (1, [2, 3]))
+    6
+    """
     found = leaves(tree, is_leaf)
     if initializer is _MISSING:
         return functools.reduce(function, found)
@@ -107,7 +173,19 @@ def reduce(
 
 
 def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef, pytree_to_transpose: Any) -> Any:
-    """A tree of structure `inner` of trees of structure `outer`, from one of `outer` of `inner`."""
+    """A tree of the inner structure of trees of the outer one, from one of the outer of the inner.
+
+    outer_treedef, inner_treedef: structures; pytree_to_transpose: a tree of the outer one whose
+    leaves are trees of the inner one
+
+    raises ValueError: it has other structures
+
+    JAX: `jax.tree.transpose`.
+
+    >>> outer, inner = pyc.tree.structure([0, 0]), pyc.tree.structure({"a": 0, "b": 0})
+    >>> pyc.tree.transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    {'a': [1, 3], 'b': [2, 4]}
+    """
     rows = [_up_to(inner_treedef, x) for x in _up_to(outer_treedef, pytree_to_transpose)]
     columns = [[row[k] for row in rows] for k in range(inner_treedef.num_leaves)]
     return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
@@ -116,7 +194,16 @@ def transpose(outer_treedef: TreeDef, inner_treedef: TreeDef, pytree_to_transpos
 def flatten_with_path(
     tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[tuple[Path, Any]], TreeDef]:
-    """(path, leaf) for each leaf in order, and the structure; `path_text` prints a path."""
+    """(path, leaf) for each leaf of `tree` in order, and the structure; `path_text` prints a path.
+
+    is_leaf: says of a part that it is a leaf, whatever it is
+
+    JAX: `jax.tree.flatten_with_path`.
+
+    >>> pairs, _ = pyc.tree.flatten_with_path({"a": [1, 2]})
+    >>> [(pyc.tree.path_text(path), x) for path, x in pairs]
+    [("['a'][0]", 1), ("['a'][1]", 2)]
+    """
     found, treedef = flatten(tree, is_leaf)
     return list(zip(treedef.paths(), found, strict=True)), treedef
 
@@ -127,7 +214,18 @@ def map_with_path(
     *rest: Any,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """A tree like `tree` with leaves f(path, leaf, *leaves of rest)."""
+    """A tree like `tree` with leaves f(path, leaf, *leaves of rest).
+
+    rest: trees that have the structure of `tree`, or go on below its leaves; is_leaf: says of a
+    part that it is a leaf, whatever it is
+
+    raises ValueError: structures differ
+
+    JAX: `jax.tree.map_with_path`.
+
+    >>> pyc.tree.map_with_path(lambda path, x: len(path) * x, {"a": [1, 2]})
+    {'a': [2, 4]}
+    """
     pairs, treedef = flatten_with_path(tree, is_leaf)
     others = [_up_to(treedef, r) for r in rest]
     return treedef.unflatten(
@@ -136,12 +234,22 @@ def map_with_path(
 
 
 def paths(treedef: TreeDef) -> list[Path]:
-    """The path of each leaf of a structure."""
+    """The path of each leaf of a structure, `treedef`, in order.
+
+    >>> [pyc.tree.path_text(p) for p in pyc.tree.paths(pyc.tree.structure((1, [2])))]
+    ['[0]', '[1][0]']
+    """
     return treedef.paths()
 
 
 def path_text(path: Path, root: str = "") -> str:
-    """A path as Python code behind `root`: `state['h'][0].mass`."""
+    """A path as Python code behind `root`: `state['h'][0].mass`.
+
+    JAX: `jax.tree_util.keystr`.
+
+    >>> pyc.tree.path_text(pyc.tree.paths(pyc.tree.structure([1]))[0], "state")
+    'state[0]'
+    """
     return root + "".join([entry.text for entry in path])
 
 
@@ -185,7 +293,18 @@ def register_node(
 
     flatten: instance -> (children, auxiliary data); unflatten: (auxiliary data, children) ->
     instance; keys: attribute names of the children, for paths (their positions if not given).
-    The auxiliary data is hashable and part of the structure. ValueError: registered before.
+    The auxiliary data is hashable and part of the structure.
+
+    raises ValueError: registered before
+
+    JAX: `jax.tree_util.register_pytree_node`.
+
+    >>> class Pair:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    >>> _ = pyc.tree.register_node(Pair, lambda p: ((p.x, p.y), None), lambda _, c: Pair(*c))
+    >>> pyc.tree.leaves(Pair(1, 2))
+    [1, 2]
     """
     names = None if keys is None else tuple(keys)
 
@@ -223,12 +342,21 @@ def register_dataclass(
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
 ) -> Class:
-    """Makes instances of a dataclass trees; returns `cls`, so it can be a decorator.
+    """Makes instances of a dataclass `cls` trees; returns `cls`, so it can be a decorator.
 
     data_fields: fields that are children; meta_fields: fields that are part of the structure
     (hashable). Without both, fields declared with `metadata={"static": True}` are meta, the other
     ones data. Instances are rebuilt without `__init__`, so that its checks never see a tracer.
-    TypeError: not a dataclass; ValueError: the fields are not exactly those of the class.
+
+    raises TypeError: not a dataclass; ValueError: the fields are not exactly those of the class, or
+    it is registered before
+
+    JAX: `jax.tree_util.register_dataclass`.
+
+    >>> import dataclasses
+    >>> State = pyc.tree.register_dataclass(dataclasses.make_dataclass("State", ["x", "y"]))
+    >>> pyc.tree.leaves(State(1, 2))
+    [1, 2]
     """
     if not (isinstance(cls, type) and hasattr(cls, "__dataclass_fields__")):
         raise TypeError(f"register_dataclass: {cls!r} is not a dataclass")

@@ -22,7 +22,17 @@ from pyc.trace.bound import Bound
 
 def make_graph(fun: Callable[..., Any]) -> Callable[..., Graph]:
     """A function that gives the Graph of `fun`, as written, for the arguments it is called with:
-    arrays, numbers, or `ShapeDtype`s. `print` shows it, `pyc.ir.parse` reads it."""
+    arrays, numbers, or `ShapeDtype`s. `print` shows it, `pyc.ir.parse` reads it.
+
+    fun: as of `jit`
+
+    raises TypeError: `fun` is not callable
+
+    JAX: `jax.make_jaxpr`.
+
+    >>> str(pyc.make_graph(np.negative)(np.ones(3))).splitlines()[0]
+    'graph(%0: f64[3]) {'
+    """
     jitted = _jitted(fun)
 
     @location.trimmed
@@ -36,7 +46,19 @@ def make_graph(fun: Callable[..., Any]) -> Callable[..., Graph]:
 @location.trimmed
 def eval_shape(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """The result of `fun` for these arguments with a `ShapeDtype` for each array and number of it.
-    Nothing is computed or compiled; arguments may be `ShapeDtype`s too."""
+    Nothing is computed or compiled.
+
+    args, kwargs: of `fun`: trees of arrays, numbers and `ShapeDtype`s, of which only shapes and
+    dtypes count
+
+    raises TypeError: `fun` is not callable; DTypeError: an argument that is none of these; what
+    tracing `fun` raises
+
+    JAX: `jax.eval_shape`.
+
+    >>> pyc.eval_shape(np.sum, np.ones((2, 3)))
+    ShapeDtype((), 'float64')
+    """
     traced = _jitted(fun).trace(*args, **kwargs)
     results = (ShapeDtype(v.shape, v.dtype.numpy) for v in traced.graph.results)
     return traced.out_tree.unflatten(results)
@@ -45,7 +67,17 @@ def eval_shape(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 def interpret(fun: Callable[..., Any]) -> Callable[..., Any]:
     """`fun`, run op by op by the interpreter of Graphs, which is what compiled programs are
     measured by: pointwise work and reductions have the very bits of `pyc.jit(fun)`, contractions
-    are rounded once. It is slow, traces at each call, and needs no compiler."""
+    are rounded once. It is slow, traces at each call, and needs no compiler.
+
+    fun: as of `jit`; arguments and results are as of the jitted function
+
+    raises TypeError: `fun` is not callable
+
+    JAX: `jax.disable_jit` is the nearest.
+
+    >>> pyc.interpret(np.sum)(np.ones(3))
+    np.float64(3.0)
+    """
     function = _jitted(fun)
     bound = (function.__self__,) if isinstance(function, Bound) else ()
     jitted: Jitted = function.__func__ if isinstance(function, Bound) else function

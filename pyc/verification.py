@@ -19,7 +19,13 @@ import numpy as np
 
 from pyc import tree
 from pyc.backends import interpreters
-from pyc.errors import PycError, VerificationError, is_of_the_program, raises_for_the_program
+from pyc.errors import (
+    ArgumentError,
+    PycError,
+    VerificationError,
+    is_of_the_program,
+    raises_for_the_program,
+)
 from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import widened
@@ -80,12 +86,21 @@ def verify(function: Callable[..., Any], /, *args: Any, ulp: float = 0, **kwargs
     """Runs `function` for these arguments compiled, by the Plan interpreter and by the Graph
     interpreter, and compares the results; what agreed.
 
-    function: a jitted function, or one to be jitted; ulp: difference in units in the last place
-    that float results may have (0: equal bits). The interpreters are slow: small arrays do.
+    function: a jitted function, or one to be jitted; args, kwargs: of the call; ulp: difference in
+    units in the last place that float results may have (0: equal bits). The interpreters are slow:
+    small arrays do.
 
     raises VerificationError: two ways disagree; it names the way, the result and its first element
-    that differs, or why a kernel is refused, and shows the Graph
+    that differs, or why a kernel is refused, and shows the Graph; TypeError: `function` is not
+    callable; ArgumentError: an `ulp` that is negative or no number; DTypeError: an argument that is
+    no array
+
+    >>> print(pyc.verify(np.sin, np.ones(3)))
+    sin: verified
+    ...
     """
+    if not isinstance(ulp, (int, float, np.number)) or not ulp >= 0:
+        raise ArgumentError(f"verify: `ulp` must be a number, 0 or more, got {ulp!r}")
     jitted = function if isinstance(function, (Jitted, Bound)) else jit(function)
     compiled = jitted.compile(*args, **kwargs)
     traced = compiled.traced

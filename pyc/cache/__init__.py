@@ -156,7 +156,10 @@ def counted() -> dict[str, Counts]:
 
 
 def reset_stats() -> None:
-    """Sets the counts of this process to zero."""
+    """Sets the counts of this process to zero.
+
+    >>> pyc.cache.reset_stats()
+    """
     with _lock:
         _counts.clear()
 
@@ -225,7 +228,11 @@ _stores: dict[tuple[str, bool], LocalStore] = {}
 
 def directory() -> str:
     """Where the disk cache lies: PYC_CACHE_DIR, else $XDG_CACHE_HOME/pyc, else ~/.cache/pyc (which
-    is said so where the user has no home directory, and is not used)."""
+    is said so where the user has no home directory, and is not used).
+
+    >>> pyc.cache.directory() != ""
+    True
+    """
     chosen = config.current().cache_dir
     if chosen:
         return chosen
@@ -448,7 +455,12 @@ def _frozen_miss(
 
 @contextmanager
 def frozen() -> Iterator[None]:
-    """Inside the block a miss raises `CacheMissError`: a guard for production and tests."""
+    """Inside the block a miss raises `CacheMissError`: a guard for production and tests.
+
+    >>> with pyc.cache.frozen():
+    ...     print(pyc.config.current().cache)
+    frozen
+    """
     with config.using(cache="frozen"):
         yield
 

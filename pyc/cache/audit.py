@@ -63,7 +63,11 @@ def verify(pattern: str | None = None, *, repair: bool = False) -> Verification:
     """Compiles entries again and compares bytes; what is bad or cannot be checked is recorded.
 
     pattern: only the entries that `ls` shows for it; repair: removes the bad ones.
+
     raises CacheError: the directory is not used, or `repair` where the cache may not be written
+
+    >>> pyc.cache.verify("no such function").bad
+    ()
     """
     store = _changeable() if repair else _usable(disk(writable=False))
     equal, removed = 0, 0
@@ -148,6 +152,8 @@ def prune(
     0: no bound). Returns what is gone. Files that dead writers left, and entries set aside, go too.
 
     raises CacheError: the directory is not used or may not be written; ValueError: a negative value
+
+    >>> removed = pyc.cache.prune()
     """
     bound = config.current().cache_max_bytes if max_bytes is None else max_bytes
     for name, value in (("max_bytes", bound), ("older_than", older_than), ("unused", unused)):
@@ -158,9 +164,14 @@ def prune(
 
 def clear() -> int:
     """Removes every entry from the disk and drops the programs held; returns how many entries.
-
     Programs that functions already use go on running.
+
     raises CacheError: the directory is not used, or may not be written
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place, pyc.config.using(cache_dir=place):
+    ...     pyc.cache.clear()
+    0
     """
     store = _changeable()
     memory.clear()

@@ -111,7 +111,11 @@ class CacheStats(NamedTuple):
 
 
 def stats() -> CacheStats:
-    """What the cache holds and what it did in this process."""
+    """What the cache holds and what it did in this process.
+
+    >>> pyc.cache.stats().entries >= 0
+    True
+    """
     settings, reader = config.current(), disk(writable=False)
     functions = counted()
     total, unread = Counts(), Counts()
@@ -197,6 +201,9 @@ def ls(pattern: str | None = None) -> list[Summary]:
     """What the entries' files say of themselves, by function and key; they are not checked.
 
     pattern: keeps those whose function matches it, as a file name would, or whose key begins so.
+
+    >>> pyc.cache.ls("no such function")
+    []
     """
     found = summaries(disk(writable=False))
     chosen = [e for e in found if pattern is None or matches(e, pattern)]
@@ -218,6 +225,10 @@ def inspect(key: str) -> list[Entry]:
     """The entries of a key, or of the only key that begins with `key`: one per set of facts.
 
     raises KeyError: no key begins so, or several do, or the entry cannot be used
+
+    >>> pyc.cache.inspect("no such key")
+    Traceback (most recent call last):
+    KeyError: "no cache keys begin with 'no such key'"
     """
     reader = disk(writable=False)
     paths = [] if reader.problem is not None else sorted(reader.paths(key))
@@ -284,9 +295,11 @@ def explain(function: Any, *args: Any, **kwargs: Any) -> MissReport:
     """What the disk cache has for `function` called with these arguments; runs and counts nothing,
     but traces it.
 
-    function: a jitted function.
+    function: a jitted function; args, kwargs: of the call.
 
-    raises ArgumentError: it is not
+    raises ArgumentError: it is not jitted; what tracing it raises
+
+    >>> report = pyc.cache.explain(pyc.jit(np.sin), np.ones(3))
     """
     if not hasattr(function, "lower"):
         what = getattr(function, "__name__", None) or type(function).__name__

@@ -66,11 +66,15 @@ def explain(
     """What calling `function` with these arguments would do, and why, without running it.
 
     function: a jitted function, or one to be jitted. It is traced as by its first call: what the
-    modes "warn" and "off" of purity let happen while tracing happens. measure: run the kernels one
-    by one, on copies of the arguments, and show the time of each and its share of what the machine
-    can do. A function that is refused gives a report that says what a call would raise.
+    modes "warn" and "off" of purity let happen while tracing happens. args, kwargs: of the call.
+    measure: run the kernels one by one, on copies of the arguments, and show the time of each and
+    its share of what the machine can do. A function that is refused gives a report that says what a
+    call would raise.
 
     raises TypeError: `function` is not callable
+
+    >>> "total" in str(pyc.explain(pyc.jit(np.sum, name="total"), np.ones(3)))
+    True
     """
     if isinstance(function, Bound):
         args, function = (function.__self__, *args), function.__func__

@@ -36,6 +36,7 @@ from pyc.numpy.factorisations import (
     eigh,
     eigvals,
     eigvalsh,
+    floats,
     matrices,
     qr,
     svd,
@@ -252,7 +253,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     x: any shape  ->  without `axis`, or with keepdims of length 1 there
     ord: 2, 1, inf, -inf, 0 (how many are not zero) or another number p: (sum |x|^p)^(1/p); None is
     2
-    dtype: float; complex64 gives float32, complex128 float64, integers and bools float64
+    dtype: that of floats; complex64 gives float32, complex128 float64, integers and bools float64
     raises DTypeError: no numbers, an axis that is no integer, or an `ord` that is no real number;
     AxisError: no such axis; ShapeError: an axis twice, or no elements for -inf
 
@@ -287,10 +288,10 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
     x: (..., m, n)  ->  (...), or (..., 1, 1) with keepdims; ord: "fro" or None (of all elements),
     1, -1 (of sums of columns), inf, -inf (of rows), 2, -2 (singular values) or "nuc" (their sum)
-    dtype: float; complex64 gives float32, complex128 float64, integers and bools float64
-    raises ShapeError: rank 1 or less, or no elements for -1, -2 and -inf; ArgumentError: another
-    `ord`; DTypeError: no numbers, or float16 for singular values; LinearAlgebraError: when the
-    program runs, no convergence, as for NaN
+    dtype: that of floats; complex64 gives float32, complex128 float64, integers and bools float64
+    raises ShapeError: rank 1 or less, or -1, -2 or -inf of nothing; ArgumentError: another `ord`;
+    DTypeError: no numbers, or float16 for singular values; LinearAlgebraError: when the program
+    runs, no convergence, as for NaN
 
     NumPy: `numpy.linalg.matrix_norm`.
 
@@ -332,7 +333,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     x: any shape  ->  without `axis`, or with keepdims of length 1 there; ord: as in `matrix_norm`
     where there are two axes, else as in `vector_norm`
-    dtype: float; complex64 gives float32, complex128 float64, integers and bools float64
+    dtype: that of floats; complex64 gives float32, complex128 float64, integers and bools float64
     raises ShapeError: an `ord` of more than two axes, an axis twice, or no elements where there
     must be; AxisError: no such axis; ArgumentError: no such `ord` of matrices; DTypeError: no
     numbers, no integer axis, an `ord` of vectors that is no number, or float16 for singular values;
@@ -411,7 +412,7 @@ def cond(x: Any, p: Any = None) -> Any:
     >>> cond([[1.0, 0.0], [0.0, 4.0]])
     np.float64(4.0)
     """
-    x = _floats(matrices("cond", x))
+    x = floats("cond", matrices("cond", x))
     p = structural(p)
     rows, columns = shape_of(x)[-2:]
     if not rows or not columns:

@@ -181,7 +181,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The coefficients of the antiderivative of order `m`; k: the constants of integration, one for
     each order, or one for all if it is a number; zeros by default.
 
-    p: (n,) or a number  ->  (n + m,), floats: integers and bools as float64
+    p: (n,) or a number  ->  (n + m,), float64, or complex128 of complex numbers
     raises ArgumentError: a negative order; ShapeError: no line, or another number of constants;
     DTypeError: no numbers, bfloat16, or an order that is no integer
 

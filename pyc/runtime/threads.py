@@ -96,16 +96,24 @@ def default_threads() -> int:
 
 
 def get_num_threads() -> int:
-    """Threads that a parallel kernel may use, the caller included."""
+    """Threads that a parallel kernel may use, the caller included.
+
+    >>> pyc.get_num_threads() >= 1
+    True
+    """
     wanted = _state.get("threads") or config.current().num_threads or default_threads()
     return min(wanted, MAXIMUM_THREADS)
 
 
 def set_num_threads(count: int | None) -> None:
-    """Sets the threads of parallel kernels, for the process: at most 256 take part. None: as the
-    setting `num_threads` says, by default as many as are usable.
+    """Sets the threads of parallel kernels, for the process.
+
+    count: how many, of which at most 256 take part; None: as the setting `num_threads` says, by
+    default as many as are usable
 
     raises ValueError: not a whole number, or less than 1
+
+    >>> pyc.set_num_threads(None)
     """
     if count is not None and (isinstance(count, bool) or not hasattr(count, "__index__")):
         raise ValueError(f"the number of threads must be a whole number, got {count!r}")
@@ -130,7 +138,16 @@ def _follow() -> None:
 
 @contextmanager
 def threads(count: int) -> Iterator[None]:
-    """Inside the block parallel kernels use `count` threads (in the whole process)."""
+    """Inside the block parallel kernels use `count` threads (in the whole process).
+
+    count: as of `set_num_threads`
+
+    raises ValueError: not a whole number, or less than 1
+
+    >>> with pyc.threads(2):
+    ...     print(pyc.get_num_threads())
+    2
+    """
     before = _state.get("threads")
     set_num_threads(count)
     try:

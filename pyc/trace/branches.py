@@ -28,9 +28,17 @@ from pyc.trace.tracer import Tracer
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """branches[index](*operands), `index` clamped to the branches there are.
 
-    index: integer scalar; branches: functions whose results have equal structures and types
-    (Python numbers take the type of the other branches).
-    raises DTypeError, ShapeError, TraceError: the results of two branches differ
+    index: an integer of shape (); operands: trees of arrays and numbers; branches: functions whose
+    results have equal structures, shapes and dtypes (Python numbers take the dtype of the others).
+
+    raises DTypeError: results of other dtypes, no numbers, or an index that is no integer;
+    ShapeError: results of other shapes; TraceError: results of other structures; ArgumentError: no
+    branch
+
+    JAX: `jax.lax.switch`.
+
+    >>> pyc.switch(1, [np.sin, np.abs], np.array([-1.0, 2.0]))
+    array([1., 2.])
     """
     with Placed():
         branches = tuple(branches)
@@ -51,9 +59,17 @@ def cond(
 ) -> Any:
     """true_fun(*operands) if `pred` else false_fun(*operands); only one of them is computed.
 
-    pred: scalar, true if it is not 0; the results have equal structures and types (Python numbers
-    take the type of the other branch).
-    raises DTypeError, ShapeError, TraceError: the results of the branches differ
+    pred: a number, of shape (), true if it is not 0; operands: trees of arrays and numbers; the
+    results have equal structures, shapes and dtypes (Python numbers take the dtype of the other
+    branch).
+
+    raises DTypeError: results of other dtypes, or no numbers; ShapeError: results of other shapes,
+    or a `pred` that is no scalar; TraceError: results of other structures
+
+    JAX: `jax.lax.cond`.
+
+    >>> pyc.cond(True, lambda x: x + 1, lambda x: x - 1, np.arange(3))
+    array([1, 2, 3])
     """
     with Placed():
         type = type_of(pred)

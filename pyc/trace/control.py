@@ -98,7 +98,14 @@ def while_loop(
     cond_fun is false.
 
     init_val: pytree, whose structure, shapes and dtypes stay the same; cond_fun gives a bool.
-    raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named)
+
+    raises DTypeError: a carried value, which is named, changes its dtype, or `cond_fun` gives no
+    bool of shape (); ShapeError: it changes its shape; TraceError: it changes its structure
+
+    JAX: `jax.lax.while_loop`.
+
+    >>> pyc.while_loop(lambda x: x < 100, lambda x: 2 * x, 3)
+    np.int64(192)
     """
     with Placed():
         init = apart(init_val, "init_val")
@@ -144,11 +151,18 @@ def fori_loop(
     """The value of `val` after `val = init_val; for i in range(lower, upper): val = body_fun(i,
     val)`.
 
-    lower, upper: integer scalars, traced or not; i has their common type, and is weak if both are
-    Python integers. init_val: pytree, whose structure, shapes and dtypes stay the same. unroll: as
-    in `scan`, where the bounds are known.
-    raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named);
-    ArgumentError: `unroll` of a loop whose length is not known
+    lower, upper: integers of shape (), traced or not; i has their common dtype, and is weak if both
+    are Python integers. init_val: pytree, whose structure, shapes and dtypes stay the same. unroll:
+    as in `scan`, where the bounds are known.
+
+    raises DTypeError: a carried value, which is named, changes its dtype, or a bound or `unroll` is
+    no integer; ShapeError: it changes its shape; TraceError: it changes its structure;
+    ArgumentError: `unroll` is negative, or of a loop whose length is not known
+
+    JAX: `jax.lax.fori_loop`.
+
+    >>> pyc.fori_loop(0, 3, lambda i, total: total + i, 10)
+    np.int64(13)
     """
     with Placed():
         for name, bound in (("lower", lower), ("upper", upper)):
@@ -224,11 +238,19 @@ def scan(
     """(carry, ys) after `for x in xs: carry, y = f(carry, x)`, the ys stacked along a new first
     axis.
 
-    init: pytree, whose structure, shapes and dtypes stay the same; xs: pytree of arrays with equal
-    first axes, or None with a `length`; reverse: from the last x to the first, each y at the place
-    of its x; unroll: steps of f in one iteration of the loop that runs, True for no loop at all
-    (the results are the same).
-    raises DTypeError, ShapeError, TraceError: a carried value that changes its type (named)
+    init: pytree, whose structure, shapes and dtypes stay the same; xs: pytree of arrays (n, ...)
+    with equal first axes, or None with a `length`; -> the carry, and ys (n, ...); reverse: from the
+    last x to the first, each y at the place of its x; unroll: steps of f in one iteration of the
+    loop that runs, True for no loop at all (the results are the same).
+
+    raises DTypeError: a carried value, which is named, changes its dtype, or a `length` or `unroll`
+    is no integer; ShapeError: it changes its shape, or the numbers of steps differ; TraceError: it
+    changes its structure, or `f` gives no pair; ArgumentError: `unroll` is negative
+
+    JAX: `jax.lax.scan`.
+
+    >>> pyc.scan(lambda total, x: (total + x, total), 0, np.arange(4))
+    (np.int64(6), array([0, 0, 1, 3]))
     """
     with Placed():
         stepped = apart(xs, "xs")
@@ -240,6 +262,8 @@ def scan(
 def _scan_length(xs: Tree, length: int | None) -> int:
     sizes: dict[str, int] = {}
     if length is not None:
+        if not hasattr(length, "__index__"):
+            raise DTypeError(f"scan: `length` must be an integer, got {length!r}")
         sizes["length"] = operator.index(length)
     for leaf, name in zip(xs.leaves, xs.names, strict=True):
         type = type_of(leaf)

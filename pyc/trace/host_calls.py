@@ -36,12 +36,18 @@ def pure_callback(
 
     callback: a function without an effect, which gives the same for the same arguments: it may be
     called less often than the program says, or not at all if nothing needs the result.
-    result_shape_dtypes: tree of `ShapeDtype`s, or of arrays of the shape and dtype of the results.
-    vectorized: under `pyc.vmap`, `callback` is called once for all lanes, each argument and result
-    with a first axis more; else it is called for each lane.
+    args: trees of arrays and numbers; result_shape_dtypes: tree of `ShapeDtype`s, or of arrays of
+    the shape and dtype of the results. vectorized: under `pyc.vmap`, `callback` is called once for
+    all lanes, each argument and result with a first axis more; else it is called for each lane.
 
-    raises TraceError: not a function; when the program runs, what `callback` raises, and ShapeError
-    or DTypeError if its results are others than declared
+    raises TraceError: not a function; DTypeError: no such declaration; when the program runs, what
+    `callback` raises, and ShapeError: results of other shapes or structure than declared, or
+    DTypeError: of another dtype
+
+    JAX: `jax.pure_callback`.
+
+    >>> pyc.pure_callback(np.sort, np.zeros(3), np.array([3.0, 1.0, 2.0]))
+    array([1., 2., 3.])
     """
     declared = result_shape_dtypes
     return _called(
@@ -53,7 +59,22 @@ def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = True
 ) -> Any:
     """As `pure_callback` for a function with an effect: each call happens, in the order of the
-    program, whether `ordered` or not."""
+    program, whether `ordered` or not.
+
+    callback, args, result_shape_dtypes: as of `pure_callback`, the shapes and dtypes of the results
+
+    raises TraceError: not a function; DTypeError: no such declaration; when the program runs, what
+    `callback` raises, and ShapeError: results of other shapes or structure than declared, or
+    DTypeError: of another dtype
+
+    JAX: `jax.experimental.io_callback`.
+
+    >>> seen = []
+    >>> int(pyc.io_callback(lambda x: seen.append(x) or x, np.int64(0), np.int64(7)))
+    7
+    >>> len(seen)
+    1
+    """
     return _called("host_call", "io_callback", callback, result_shape_dtypes, args, {})
 
 

@@ -160,3 +160,5 @@ def places_in_a_number(x):
 @given(LINE)
 def buffer_of_another_size(x):
     return x + pnp.frombuffer(bytes(9))
+def loop_of_a_fraction_of_steps(x):
+    return lax.scan(lambda c, _: (c, c), x, length=1.5)

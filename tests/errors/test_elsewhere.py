@@ -246,3 +246,7 @@ def test_a_function_that_the_driver_lacks(golden: Any) -> None:
 def test_weights_of_a_choice_that_are_no_probabilities(golden: Any) -> None:
     key = pyc.random.key(0)
     golden(text_of(lambda: pyc.random.choice(key, 3, p=np.array([0.5, -0.25, 1.0]))))
+
+
+def test_a_distance_that_is_negative(golden: Any) -> None:
+    golden(text_of(lambda: pyc.verify(np.sin, np.ones(3), ulp=-1)))
