@@ -115,7 +115,9 @@ def test_sums_stay_in_registers_and_shuffles_leave_the_units_for_fma(
     which the units for fma do."""
     types = ArrayType((16, terms), dt.f32), ArrayType((columns, terms), dt.f32)
     kernel = few_columns(types, target, dimensions=ACROSS)
-    plan = one_kernel_plan(kernel, [sample(16, terms), sample(columns, terms), sample(16 * columns)])
+    plan = one_kernel_plan(
+        kernel, [sample(16, terms), sample(columns, terms), sample(16 * columns)]
+    )
     listing = X86().assembly(compile_plan(plan, target), target)
     stores = re.findall(r"^\s+vmov\w+\s+%[xyz]mm\d+, .*\(%r[sb]p.*$", listing, re.MULTILINE)
     if target is X86_64_V4:  # others have half the registers
