@@ -443,9 +443,12 @@ class KernelEmitter(RunEmitter):
         self.builder.close()
 
     def piece_width(self, s: For) -> int:
-        """Lanes of one piece: a machine vector of the widest element type that the loop moves."""
+        """Lanes of one piece: a machine vector of the widest element type that the loop moves, or
+        half of one where that leaves none idle; all lanes where neither does."""
         assert isinstance(s.extent, int)
         width = max(self.target.vector_bytes // widest_element(s), 2)
+        if s.extent > width and s.extent % width == width // 2:
+            width //= 2
         return width if s.extent % width == 0 else s.extent
 
     def _if(self, s: If) -> None:

@@ -23,16 +23,20 @@ from pyc.ir.types import ArrayType
 from pyc.ir.visit import renamed
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
 from pyc.kernels.partial_sums import Meeting, sums_of
-from pyc.kernels.tasks import TaskNest, built_by, free_extents, lanes_of
+from pyc.kernels.tasks import HALVED, TaskNest, built_by, free_extents, lanes_of
 
 MOST_COLUMNS = 6
 """With more, too few rows share the registers."""
 FEWEST_ROWS = 4
 MOST_ROWS = 4
-"""Rows of a group."""
+"""Rows of a group,"""
+MOST_LONE_ROWS = 8
+"""and of one of a single column."""
 WIDTH_BYTES = 64
 """Bytes of the partial sums of a row and a column: not of the target's vectors, so that bits are
 the same on all."""
+NARROWEST = 16
+"""The same of a single column of few terms."""
 MOST_BYTES = 1 << 15
 """The most bytes of columns, which each group of rows reads."""
 MEETING = 1.5
@@ -40,7 +44,7 @@ MEETING = 1.5
 its vectors."""
 COPYING = 0.4
 """What copying an element of a column costs."""
-NARROW = 0.6
+NARROW = 0.65
 """What an fma of columns costs in a vector of half the bytes, where two of these are as quick as
 one of 64."""
 WRITTEN_OUT = 4
@@ -74,16 +78,26 @@ def refusal_of_few_columns(
     itemsize = widened(a.dtype).itemsize
     if n * k * itemsize > MOST_BYTES:
         return f"{n} columns of {k} terms are more than {MOST_BYTES} bytes"
-    width = WIDTH_BYTES // itemsize
+    width = _width(n, k, itemsize)
     copied = 0.0 if _along(b, dimensions) else COPYING * n * k / m
     if k < width:
         return f"{k} terms fill no vector of {width}"
-    vectors = WIDTH_BYTES / min(target.vector_bytes, WIDTH_BYTES)
+    vectors = max(width * itemsize / target.vector_bytes, 0.5)
     lanes = lanes_of(n, itemsize, target)
-    product = NARROW if target.vector_bytes >= 64 and lanes < width else 1
+    is_half = target.vector_bytes >= HALVED and lanes < target.lanes(itemsize)
+    product = NARROW if is_half else 1
     if n * vectors * (k / width + MEETING) + copied > product * k * -(-n // lanes):
         return f"{n} columns of {k} terms fill vectors as well as the terms do"
     return ""
+
+
+def _width(columns: int, terms: int, itemsize: int) -> int:
+    """Partial sums of a result: fewer of a few terms, if there is one column only; `matmul` has
+    vectors of more of them."""
+    width = WIDTH_BYTES // itemsize
+    while columns == 1 and terms < width and width * itemsize > NARROWEST:
+        width //= 2
+    return width
 
 
 def _along(b: ArrayType, dimensions: Dimensions) -> bool:
@@ -101,12 +115,13 @@ class _Nest(TaskNest):
     def prepare(self, types: tuple[ArrayType, ...], target: Target) -> None:
         """Sets the groups of rows and the tasks."""
         self.m, self.n, self.k = _extents(types, self.dimensions)
-        self.width = WIDTH_BYTES // self.accumulator.itemsize
+        self.width = _width(self.n, self.k, self.accumulator.itemsize)
         self.is_plain = self.epilogue is None
         self.copies = not _along(types[1], self.dimensions)
         vectors = -(-WIDTH_BYTES // target.vector_bytes)
         budget = 24 if target.registers >= 32 or target.vector_bytes >= 64 else 12
-        self.rows = min(MOST_ROWS, max(budget // (self.n * vectors), 1))
+        most = MOST_ROWS if self.n > 1 else MOST_LONE_ROWS
+        self.rows = min(most, self.m, max(budget // (self.n * vectors), 1))
         groups = -(-self.m // self.rows)
         self.tasks = min(groups, -(-self.m * self.n * self.k // TASK_WORK))
         self.groups = -(-groups // self.tasks)

@@ -1,7 +1,7 @@
 """Partial sums of several results that meet in pairs of neighbours, in vectors.
 
-Takes two local buffers of which the first has a line of WIDTH partial sums of each result, one line
-behind the other; returns statements, and the buffer that has the results side by side after them.
+Takes two local buffers of which the first has a line of partial sums of each result, one behind the
+other; returns statements, and the buffer that has the results side by side after them.
 The order is that of a tree over neighbours, whatever the target's vectors. Two lines become one of
 half as many sums of each, by two shuffles and an addition: first sums that share 16 bytes, then
 whole 16 bytes, since shuffles of other kinds take the units for fma (measured on Zen 4).
@@ -69,7 +69,9 @@ class Meeting:
             if inside:
                 pieces = apply("quotient", lane, const(piece)) * piece
                 return pieces + _part(lane, 1, half) * 2 + which
-            return (_part(lane, piece, 2) * 2 + which) * piece + _part(lane, 1, piece)
+            return (_part(lane, piece, self.width // piece // 2) * 2 + which) * piece + _part(
+                lane, 1, piece
+            )
 
         pair = [Load(source, (line * self.width + place(which),)) for which in range(2)]
         store = Store(target, (const(number * self.width) + lane,), pair[0] + pair[1])

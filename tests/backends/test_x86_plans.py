@@ -279,6 +279,20 @@ def test_a_listing_is_of_the_code_that_runs(space: Space, monkeypatch: Any) -> N
     assert any(made) is (space is Space.REGISTER)
 
 
+@pytest.mark.parametrize(("extent", "widest"), [(24, "ymm"), (40, "ymm"), (32, "zmm")])
+def test_a_loop_that_half_vectors_fill_has_them(extent: int, widest: str) -> None:
+    x, out = (
+        Buffer(name, dt.f32, (extent,), role=role) for name, role in (("x", "in"), ("y", "out"))
+    )
+    v = Var("v")
+    kernel = Kernel("scale", (x, out), (vector(v, extent, Store(out, (v,), Load(x, (v,)) * 2.0)),))
+    arrays = [normal(extent), normal(extent)]
+    check(kernel, arrays, X86_64_V4)
+    listing = X86().assembly(compile_plan(one_kernel_plan(kernel, arrays), X86_64_V4), X86_64_V4)
+    assert widest in listing
+    assert ("zmm" in listing) is (widest == "zmm")
+
+
 @each_target
 def test_constant_places_of_a_buffer_of_its_own_are_shuffles(target: Target) -> None:
     """Of one vector, of two, and of more than two; places that only the last piece has."""

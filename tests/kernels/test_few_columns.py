@@ -49,6 +49,8 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "few terms that fill no vector": (product, (sample(3, 11, 61), sample(3, 61, 2))),
     "few terms of three columns": (product, (sample(61, 50), sample(50, 3))),
     "one column": (product, (sample(9, 100), sample(100, 1))),
+    "one column of few terms": (product, (sample(3, 13, 11), sample(3, 11, 1))),
+    "one column and few rows": (product, (sample(5, 6), sample(6, 1))),
     "rows of two axes": (product, (sample(2, 3, 64), sample(64, 2))),
     "epilogue": (with_bias, (sample(10, 96), sample(96, 3), sample(10, 3))),
 }
@@ -90,12 +92,23 @@ def test_terms_that_fill_no_vector_are_added_once_and_others_are_no_part_of_it()
     assert np.isnan(jit(product)(a, b)[3]).all()
 
 
-@pytest.mark.parametrize(("dtype", "width"), [(np.float32, 16), (np.float64, 8)])
-@pytest.mark.parametrize(("rows", "terms", "columns"), [(64, 64, 3), (61, 80, 3), (67, 160, 2)])
+@pytest.mark.parametrize(
+    ("dtype", "width", "shape"),
+    [
+        *(
+            (dtype, width, shape)
+            for dtype, width in ((np.float32, 16), (np.float64, 8))
+            for shape in ((64, 64, 3), (61, 80, 3), (67, 160, 2), (9, 32, 1))
+        ),
+        *((np.float32, 8, (50, 8, 1)), (np.float32, 4, (5, 4, 1)), (np.float32, 4, (4, 4, 1))),
+        *((np.float64, 4, (50, 4, 1)), (np.float64, 2, (6, 2, 1))),
+    ],
+)
 def test_partial_sums_meet_in_pairs_of_neighbours(
-    dtype: Any, width: int, rows: int, terms: int, columns: int
+    dtype: Any, width: int, shape: tuple[int, int, int]
 ) -> None:
     """The documented order, whatever shuffles make it: times 1 each fma is an addition."""
+    rows, terms, columns = shape
     a, b = sample(rows, terms).astype(dtype), np.ones((terms, columns), dtype)
     assert "few_columns" in [k.name for k in planned(product, a, b).plan.kernels]
     sums = np.zeros((rows, width), dtype)

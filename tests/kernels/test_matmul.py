@@ -62,7 +62,8 @@ def accumulators(m: int, n: int, k: int, target: Target, dtype: DType = dt.f32) 
 def test_rows_and_vectors_that_share_the_registers_follow_the_shape() -> None:
     assert accumulators(240, 256, 200, X86_64_V4) == (12, 32)
     assert accumulators(240, 256, 200, X86_64_V3) == (6, 16)
-    assert accumulators(40, 20, 200, X86_64_V4) == (10, 32)
+    assert accumulators(40, 20, 200, X86_64_V4) == (8, 24), "three vectors of half the bytes"
+    assert accumulators(40, 20, 200, X86_64_V3) == (4, 24)
     assert accumulators(40, 16, 200, X86_64_V4) == (20, 16), "no lane of 16 idles"
     assert accumulators(40, 48, 200, X86_64_V4) == (8, 48)
     assert accumulators(100, 100, 100, X86_64_V4, dt.f64) == (20, 8), "of 13 vectors none idles"
@@ -159,9 +160,12 @@ def test_fewer_rows_columns_and_terms_are_for_other_nests(m: int, k: int, n: int
 
 @pytest.mark.parametrize(
     ("n", "itemsize", "lanes"),
-    [(2, 4, 4), (4, 4, 4), (5, 4, 8), (9, 4, 16), (100, 4, 16), (2, 8, 4), (5, 8, 8)],
+    [
+        *((2, 4, 4), (4, 4, 4), (5, 4, 8), (9, 4, 16), (17, 4, 8), (30, 4, 16), (100, 4, 16)),
+        *((2, 8, 4), (5, 8, 8), (9, 8, 4), (15, 8, 8)),
+    ],
 )
-def test_few_columns_have_vectors_that_they_fill(n: int, itemsize: int, lanes: int) -> None:
+def test_vectors_of_columns_leave_few_lanes_idle(n: int, itemsize: int, lanes: int) -> None:
     """There are twice as many of half the bytes in a cycle."""
     assert lanes_of(n, itemsize, X86_64_V4) == lanes
     dtype = {4: np.float32, 8: np.float64}[itemsize]
