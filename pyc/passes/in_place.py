@@ -166,7 +166,7 @@ class Chains:
         """The moves of a loop over whole arrays; None for a loop that is a kernel. The uses of the
         Graph that it stands in are known: a kernel stores what is read."""
         if eqn not in self._loops:
-            kernel = _is_kernel(eqn, self._read)
+            kernel = _is_kernel(eqn, self._read, self._target)
             self._loops[eqn] = None if kernel else self._moves(eqn.params["body"], eqn)
         return self._loops[eqn]
 
@@ -221,9 +221,9 @@ def _position(graph: Graph, value: Value) -> int | None:
     return graph.params.index(value) if value in graph.params else None
 
 
-def _is_kernel(eqn: Eqn, read: set[Value]) -> bool:
+def _is_kernel(eqn: Eqn, read: set[Value], target: Target) -> bool:
     try:
-        lower_loop(eqn, "trial", lambda _: 0, read)
+        lower_loop(eqn, "trial", lambda _: 0, read, side_by_side=target.has_blocks)
     except NotAKernelError:
         return False
     return True

@@ -29,7 +29,7 @@ def expand_scans(graph: Graph) -> Graph:
             expanded = True
             return _without_steps(builder, eqn, args)
         try:
-            lower_loop(eqn, "trial", lambda _: 0)
+            lower_loop(eqn, "trial", lambda _: 0, side_by_side=False)
         except NotAKernelError:
             expanded = True
             return _as_while(builder, eqn, args)

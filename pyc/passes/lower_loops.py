@@ -342,11 +342,16 @@ def lower_loop(
     site: Callable[[Eqn], int],
     read: Container[Value] | None = None,
     constants: Mapping[Value, Any] | None = None,
+    *,
+    side_by_side: bool = True,
 ) -> list[Lowered]:
     """The kernels that run a while or scan; raises NotAKernelError with the reason if none can.
     read: the results that are stored, None for all; constants: the arrays around it that are
-    known."""
+    known; side_by_side: whether there are threads enough for all elements of an array to run the
+    iterations that change others, too."""
     parts = parts_of(eqn, read, constants)
+    if not side_by_side and any(map(_changes_few, parts.body.eqns)):
+        raise NotAKernelError("an iteration changes few elements of an array")
     if any(v.type.size == 0 for v in (*parts.initial, *eqn.outs)):
         raise NotAKernelError("a carried array is empty")
     if any(not inlines(e) and e.op.kind is OpKind.CONTROL for e in parts.body.eqns):
@@ -363,6 +368,13 @@ def lower_loop(
             return _PerElement(parts, site, few=True).run(name)
         except NotAKernelError as second:
             raise NotAKernelError(f"{first}; {second}") from None
+
+
+def _changes_few(e: Eqn) -> bool:
+    """Whether an equation changes a small part of a large array, at places that are computed."""
+    if e.op.name != "update_slice" or None not in e.params["starts"]:
+        return False
+    return e.out.type.size > max(SMALL_STATE, FEW * e.args[1].type.size)
 
 
 def _has_few(parts: LoopParts) -> bool:

@@ -202,7 +202,10 @@ class _Planner(Launches):
             return
         try:
             name, known = f"k{len(self.logical)}", scope.walker.constants
-            kernels = lower_loop(eqn, name, self.site, scope.uses.last, known)
+            kernels = lower_loop(
+                *(eqn, name, self.site, scope.uses.last, known),
+                side_by_side=self.target.has_blocks,
+            )
         except NotAKernelError as why:
             assert eqn.op.name == "while", f"{eqn.op} is rewritten before planning"
             try:

@@ -17,7 +17,7 @@ from pyc.errors import IndexOutOfRangeError
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
 from pyc.ir.graph import Graph
-from pyc.ir.loops import For, Kernel, While, expressions, walk
+from pyc.ir.loops import For, Kernel, Stmt, While, expressions, walk
 from pyc.ir.plan import Loop
 from pyc.ir.target import SM_90, X86_64_V3, Target
 from pyc.passes import optimise
@@ -412,3 +412,43 @@ def test_elements_of_known_arrays_are_literals(written: bool) -> None:
     for number in x:
         state = np.array([state.sum(), 0.5 * state[1]]) + number
     assert np.allclose(compiled[-1] if written else compiled, state)
+
+
+def blocks(x: Any) -> Any:
+    """Eight elements after the other, which no other iteration changes."""
+
+    def step(i: Any, y: Any) -> Any:
+        return lax.dynamic_update_slice(y, lax.dynamic_slice(x, (8 * i,), (8,)) * 2, (8 * i,))
+
+    return lax.fori_loop(0, x.shape[0] // 8, step, x)
+
+
+def _runs(s: Stmt, times: int) -> bool:
+    return isinstance(s, For) and s.extent == times
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, SM_90], ids=lambda t: t.id)
+def test_on_a_processor_not_every_element_runs_all_iterations(target: Target) -> None:
+    """200 elements and 25 iterations are 5,000 steps if it does; a GPU has as many threads."""
+    x = numbers(200)
+    graph = optimise(pyc.jit(blocks).trace(x).graph, check=True)
+    found = plan(graph, target, check=True)
+    elements = [s for k in found.logical for s in walk(k.body) if _runs(s, 200)]
+    assert any(isinstance(s, While) for e in elements for s in walk((e,))) == target.has_blocks
+    (result,) = run_plan(found.plan, [x], [((200,), np.dtype(np.float64))])
+    assert same_bits(result, x * 2)
+    pyc.verify(blocks, x)
+
+
+def test_few_places_are_chosen_by_each_element() -> None:
+    """Of eight rows, say: less than what going through memory takes."""
+
+    def rows(x: Any) -> Any:
+        def step(i: Any, y: Any) -> Any:
+            return lax.dynamic_update_slice(y, x * i, (i, 0))
+
+        return lax.fori_loop(0, 8, step, pnp.zeros((8, 200)))
+
+    x = numbers(1, 200)
+    assert "scan" in [e.op.name for e in optimise(pyc.jit(rows).trace(x).graph).eqns]
+    pyc.verify(rows, x)
