@@ -48,12 +48,18 @@ from pyc.kernels.sequence import Call, LaunchSequence
 
 CHUNK = 1 << 14
 """Elements of a task at least, a power of two: some 30 us a pass on one core."""
+LEAST = 1 << 17
+"""Elements of a row from which it is cut: by one thread the launches take 1.04 to 1.16 of the time
+of the kernel that does a row by itself, and they take longer to compile."""
 MOST_CHUNKS = 32
 """Chunks of a row at most: each task adds up the counts of all."""
 FEW_ROWS = 8
 """Rows fewer than this are cut into chunks; more are tasks."""
 BUCKETS = 256
 """Values of a byte."""
+PITCH = 272
+"""Counts from one chunk to the next in a task's own: at a power of two the number of a count would
+be one instruction, which takes as long as six."""
 
 
 @frozen()
@@ -99,7 +105,7 @@ class _Sorter:
         self.narrow = dt.i32 if self.length < 1 << 31 else dt.i64
         tasks = self.rows * self.chunks
         self.counts = self._scratch("counts", (tasks, BUCKETS))
-        self.matrix = self._scratch("matrix", (tasks, self.chunks * BUCKETS))
+        self.matrix = self._scratch("matrix", (tasks, self.chunks * PITCH))
         self.bits = self._scratch("bits", (tasks,), self.key_type)
         self.steps = self._scratch("steps", (self.rows, self.digits), dt.i64)
         self._kernels: dict[tuple[str, ...], Kernel] = {}
@@ -229,7 +235,7 @@ class _Sorter:
         zero = Const(0, self.narrow)
 
         def added(b: Expr) -> Stmt:
-            moved = Load(matrix, (at.row * self.chunks + task, at.number * BUCKETS + b))
+            moved = Load(matrix, (at.row * self.chunks + task, at.number * PITCH + b))
             return Store(own, (b,), Load(own, (b,)) + moved)
 
         body = (
@@ -275,7 +281,7 @@ class _Sorter:
             ),
             For(b, BUCKETS, Kind.SERIAL, start, (following,)),
         )
-        moved = self._local("moved", self.chunks * BUCKETS)
+        moved = self._local("moved", self.chunks * PITCH)
         factor, step = Var("factor", self.key_type), Var("step", self.key_type)
         counting: tuple[Buffer, Expr] | None = (moved, step) if made[targets:] else None
         body: Body = (
@@ -284,7 +290,7 @@ class _Sorter:
             self._moved(at, factor, sources, starts, made[:targets], counting),
         )
         for matrix in made[targets:]:
-            size = self.chunks * BUCKETS
+            size = self.chunks * PITCH
             body = (
                 Let(step, self._factor(Load(steps, (at.row, digit)))),
                 self._each(partial(_cleared, moved), size),
@@ -324,7 +330,7 @@ class _Sorter:
         if counting is not None:
             moved, step = counting
             chunk = goes >> (self.chunk.bit_length() - 1)
-            place = chunk * BUCKETS + self._digit(key, step)
+            place = chunk * PITCH + self._digit(key, step)
             body.append(Accumulate(moved, (place,), Const(1, self.narrow), "add"))
         return For(i, at.count, Kind.SERIAL, tuple(body))
 
@@ -343,7 +349,7 @@ def sort_tasks(
     """The launches of `sort` or `argsort`; None: rows are short, or enough to be tasks."""
     (x,) = types
     rows, length = prod(x.shape[:-1]), x.shape[-1]
-    if rows >= FEW_ROWS or length < 2 * CHUNK or not rows:
+    if rows >= FEW_ROWS or length < LEAST or not rows:
         return None
     places = op == "argsort"
     chunk = CHUNK
