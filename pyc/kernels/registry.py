@@ -31,6 +31,7 @@ from pyc.kernels.operand import Operand
 from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
 from pyc.kernels.sort_blocks import sort_blocks, statistics_blocks
+from pyc.kernels.sort_tasks import sort_tasks
 from pyc.kernels.windows import View, WindowSum
 
 Copies = tuple[tuple[int, Kernel], ...]
@@ -133,6 +134,14 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""
 
 
+BY_TASKS: Mapping[str, Callable[..., LaunchSequence | None]] = {
+    "sort": partial(sort_tasks, "sort"),
+    "argsort": partial(sort_tasks, "argsort"),
+}
+"""Ops that are launches of their own on a CPU where they are worth tasks, of (types, target,
+**params)."""
+
+
 EVERYWHERE: Mapping[str, Callable[..., LaunchSequence]] = {"fft": fourier}
 """Ops that are launches of their own on every target, of (types, target, **params)."""
 
@@ -143,5 +152,8 @@ def sequence_of(
     """The launches that do an op on a target; None: its logical kernel does it."""
     if op in EVERYWHERE:
         return EVERYWHERE[op](types, target, **params)
-    make = SEQUENCES.get(op) if target.has_blocks else None
-    return None if make is None else make(types, **params)
+    if target.has_blocks:
+        make = SEQUENCES.get(op)
+        return None if make is None else make(types, **params)
+    by_tasks = BY_TASKS.get(op)
+    return None if by_tasks is None else by_tasks(types, target, **params)

@@ -190,8 +190,9 @@ class Launches(Slots):
         """Launches what an op builds itself, or what does the same on this target."""
         found = sequence_of(eqn.op.name, types, params, self.target)
         build = eqn.op.build
+        limited = build is not None and self.target.has_blocks
         if found is not None and not (
-            build and any(exceeded(c.kernel, self.target) for c in found.calls)
+            limited and any(exceeded(c.kernel, self.target) for c in found.calls)
         ):
             self.sequence(scope, eqn, found, slots)
             return

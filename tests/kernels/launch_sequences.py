@@ -20,6 +20,7 @@ def execute(sequence: LaunchSequence, arrays: Sequence[Array]) -> None:
     """Runs all launches on arrays for the sequence's buffers, in place. Scratch memory is poisoned.
     SimulationError: a race, a barrier that not all reach, a read of what was not written."""
     memory = dict(zip(sequence.buffers, arrays, strict=True))
+    memory.update((buffer, table.copy()) for buffer, table in sequence.tables)
     for call in sequence.calls:
         verify(call.kernel, scheduled=True)
         for own, buffer in zip(call.kernel.buffers, call.arguments, strict=True):
