@@ -40,7 +40,6 @@ from pyc.numpy.logic import (
     logical_or,
     not_equal,
     of_integers,
-    where,
 )
 
 _FLOATS = """x: numbers of any shape -> the same shape

@@ -160,5 +160,8 @@ def places_in_a_number(x):
 @given(LINE)
 def buffer_of_another_size(x):
     return x + pnp.frombuffer(bytes(9))
+
+
+@given(LINE)
 def loop_of_a_fraction_of_steps(x):
     return lax.scan(lambda c, _: (c, c), x, length=1.5)
