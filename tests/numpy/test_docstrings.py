@@ -1,5 +1,5 @@
-"""The docstring of each public function has an example, which is true, and says what NumPy or SciPy
-call the function."""
+"""The docstring of each public function has an example, which is true, names what it takes, gives
+and raises, and says what NumPy or SciPy call the function."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import scipy.special
 
 import pyc.numpy as pnp
 import pyc.scipy.special
+from tests.docstrings import missing
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 MODULES: list[tuple[str, ModuleType, ModuleType]] = [
@@ -38,6 +39,13 @@ def public_functions() -> dict[str, tuple[Any, Any]]:
 
 
 FUNCTIONS = public_functions()
+RAISE_NOTHING = {"numpy.__array_namespace_info__", "numpy.isscalar", "numpy.iterable"}
+"""They take whatever there is."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_docstring_names_parameters_shapes_dtypes_and_errors(name: str) -> None:
+    assert missing(FUNCTIONS[name][0]) == (["raises"] if name in RAISE_NOTHING else [])
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
