@@ -1,8 +1,8 @@
 """The passes, in order, and the one function that runs those on Graphs.
 
-    Graph          fold -> simplify -> spell_axes -> dce -> drop_initial_values ->
-                   overlay_updates -> hoist_breaks -> expand_scans, and again where that changed
-                   something; with `fastmath` relax after spell_axes
+    Graph          fold -> simplify -> spell_axes -> dce -> drop_checks ->
+                   drop_initial_values -> overlay_updates -> hoist_breaks -> expand_scans, and again
+                   where that changed something; with `fastmath` relax after spell_axes
     Graph -> Plan  memory: fuse, then per group lower (with index) and schedule, then offsets
 
 Each Graph pass takes a valid Graph and returns an equal one, bit for bit but for `relax`;
@@ -21,6 +21,7 @@ from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
 from pyc.ir.verify_graph import verify_graph
 from pyc.passes.breaks import hoist_breaks
+from pyc.passes.counted_places import drop_checks
 from pyc.passes.dce import dce
 from pyc.passes.fold import fold
 from pyc.passes.initial_values import drop_initial_values
@@ -35,6 +36,7 @@ GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("simplify", simplify, "before fusion, which charges for every equation"),
     ("spell_axes", spell_axes, "sums of few elements may be products and sums for relax"),
     ("dce", dce, "rules leave their operands behind"),
+    ("drop_checks", drop_checks, "bodies are then kernels that cannot fail"),
     ("drop_initial_values", drop_initial_values, "what is dead reads nothing"),
     ("overlay_updates", overlay_updates, "what nobody reads is not stored for an update"),
     ("hoist_breaks", hoist_breaks, "bodies of loops without branches may be kernels"),

@@ -22,16 +22,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyc.frozen import frozen
-from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
+from pyc.passes.counted_places import Place, known_numbers
 from pyc.passes.dce import dce
-from pyc.passes.loop_bodies import LARGEST, SMALL_STATE, Counted, counted
+from pyc.passes.loop_bodies import SMALL_STATE, Counted, counted
 from pyc.passes.reads import Walker
 
 Box = tuple[tuple[int, int], ...]
 """Of each axis the first place and the one behind the last."""
-Place = tuple[int, int]
-"""(c, f): c + f t in iteration t."""
 MOST_BOXES = 64
 """Boxes that are known to be stored, and those that what is left of one may fall into."""
 
@@ -170,7 +168,7 @@ class _Body:
         body: Graph = eqn.params["body"]
         carries = len(eqn.outs)
         self.array = body.params[k - carries]
-        self.places = _places(eqn, count, known)
+        self.places = known_numbers(eqn, count, known).places
         self.history: dict[Value, tuple[Eqn, ...]] = {self.array: ()}
         self.boxes: dict[Eqn, _Moving] = {}
         read: list[tuple[tuple[Eqn, ...], _Moving]] = []
@@ -203,62 +201,6 @@ class _Body:
                 ]
                 for before, box in read
             ]
-
-
-def _places(eqn: Eqn, count: Counted, known: Mapping[Value, Any]) -> dict[Value, Place]:
-    """The whole numbers of a loop's body that are known of each iteration."""
-    body: Graph = eqn.params["body"]
-    found: dict[Value, Place] = {}
-    captured = eqn.args[eqn.params["condition_captures"] : -len(eqn.outs)]
-    for p, a in zip(body.params, captured, strict=False):
-        if p.dtype is dt.i64 and a in known:
-            found[p] = (int(known[a]), 0)
-    for k, place in count.counters.items():
-        found[body.params[k - len(eqn.outs)]] = place
-    truths: dict[Value, bool] = {}
-    for e in body.eqns:
-        if e.op.name in ("lt", "ge") and all(a in found for a in e.args):
-            (c, f), (d, g) = (found[a] for a in e.args)
-            ends = [(c + f * t, d + g * t) for t in (0, count.times - 1)]
-            less = {a < b for a, b in ends}
-            wraps = max(abs(n) for pair in ends for n in pair) >= LARGEST
-            if len(less) == 1 and not wraps:
-                truths[e.out] = less.pop() is (e.op.name == "lt")
-        elif e.op.name == "select" and e.args[0] in truths:
-            chosen = e.args[1] if truths[e.args[0]] else e.args[2]
-            if chosen in found:
-                found[e.out] = found[chosen]
-        else:
-            number = _place(e, found, count.times)
-            if number is not None:
-                found[e.out] = number
-    return found
-
-
-def _place(e: Eqn, found: Mapping[Value, Place], times: int) -> Place | None:
-    """The number that an equation of a body gives, if that is known of each iteration; as integers
-    without an end, which places inside of an array are."""
-    if e.op.name == "constant":
-        value = e.params["value"]
-        of_places = e.out.dtype is dt.i64 and value.size == 1
-        return (int(value.reshape(-1)[0]), 0) if of_places else None
-    if not e.args or any(a not in found for a in e.args):
-        return None
-    (c, f), *rest = (found[a] for a in e.args)
-    if e.op.name == "reshape":
-        return c, f
-    if e.op.name == "index_check":
-        ends = (c, c + f * (times - 1))
-        return (c, f) if min(ends) >= 0 and max(ends) < e.params["bound"] else None
-    if e.op.name == "neg":
-        return -c, -f
-    if e.op.name in ("add", "sub"):
-        (d, g), sign = rest[0], -1 if e.op.name == "sub" else 1
-        return c + sign * d, f + sign * g
-    if e.op.name == "mul" and 0 in (f, rest[0][1]):
-        d, g = rest[0]
-        return c * d, c * g + f * d
-    return None
 
 
 def _updates(e: Eqn) -> bool:
