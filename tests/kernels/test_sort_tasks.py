@@ -161,7 +161,7 @@ def test_short_rows_many_rows_and_gpus_have_kernels_of_their_own() -> None:
     )
 
 
-@pytest.mark.parametrize("length", [1 << 17, (1 << 19) + 1, 10**7])
+@pytest.mark.parametrize("length", [1 << 18, (1 << 19) + 1, 10**7])
 def test_chunks_follow_from_the_length(length: int) -> None:
     types = (ArrayType((length,), dt.f32),)
     sequence = sequence_of("sort", types, {"descending": False}, X86_64_V4)
