@@ -72,9 +72,13 @@ _Statement = Callable[[Expr, Expr, Expr], Stmt]
 
 
 def _sides(types: tuple[ArrayType, ...], dimensions: Dimensions) -> tuple[int, int]:
-    """Which operand has the rows, and which is the matrix: 0 and 1, or 1 and 0 for a matrix and a
-    vector, of which the result is the same."""
-    return (0, 1) if types[1].rank > len(dimensions[0][1]) + len(dimensions[1][1]) else (1, 0)
+    """Which operand has the rows, and which is the matrix: 0 and 1, or 1 and 0 for a matrix, whose
+    rows are its terms, and a vector or single column, of which the result is the same."""
+    columns = free_extents(types, dimensions, 1)
+    if not columns:
+        return 1, 0
+    rows_are_terms = types[0].rank - 1 not in (*dimensions[0][0], *dimensions[1][0])
+    return (1, 0) if columns == (1,) and rows_are_terms else (0, 1)
 
 
 def refusal_of_few_rows(
@@ -117,8 +121,10 @@ class _Nest(TaskNest):
         lanes = target.lanes(self.accumulator.itemsize)
         self.at = [Var(f"n{k}") for k in range(len(self.batch))]
         axes = len(self.out.shape) - len(self.batch)
-        wanted = wanted_columns(self.epilogue, self.at, axes, const(0, self.product))
-        bounds = {"first": wanted.first, "stop": wanted.stop}
+        bounds = {}
+        if self.side == 0 or not self.rows:  # columns are the last axis
+            wanted = wanted_columns(self.epilogue, self.at, axes, const(0, self.product))
+            bounds = {"first": wanted.first, "stop": wanted.stop}
         self.wanted = {name: (Var(name), e) for name, e in bounds.items() if e is not None}
         """The first column that the epilogue wants, and where these end, if it does not want all:
         as variables, and what these are."""
@@ -223,7 +229,8 @@ class _Nest(TaskNest):
         return self._each(first, True, add, ahead, products=True)
 
     def _result(self, batch: list[Var], row: Expr, lane: Expr, column: Expr) -> Stmt:
-        place = (*batch, *((row,) if self.rows else ()), column)
+        free = (row, column) if self.rows else (column,)
+        place = (*batch, *(free if self.side == 0 else reversed(free)))
         return self.stored(place, Load(self.sums, (row, lane)))
 
 

@@ -56,8 +56,8 @@ FEWEST_ROWS = 4
 """With fewer rows"""
 CHAIN = 16
 """more terms, and"""
-MINIMUM_WORK = 640
-"""fewer products, the generic nest is as quick: too few sums are under way here."""
+FEWEST_RESULTS = 8
+"""fewer results, the generic nest is as quick: too few sums are under way here."""
 FEW_TERMS = 4
 """Terms from which idle rows cost little beside the others."""
 PARALLEL_WORK = 1 << 20
@@ -118,10 +118,10 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
     m, n, k = prod(shape.rows), shape.columns[0], shape.terms[0]
     if m < 1 or n < 2 or k < 2:
         return f"{m} rows and {n} columns of {k} terms are few: it needs 1, and 2 of 2"
-    if m < FEWEST_ROWS and k > CHAIN and m * n * k < MINIMUM_WORK:
+    if m < FEWEST_ROWS and k > CHAIN and m * n < FEWEST_RESULTS:
         return (
-            f"{m} x {n} results of {k} terms are few: it needs {FEWEST_ROWS} rows, at most {CHAIN} "
-            f"terms or {MINIMUM_WORK} products"
+            f"{m} x {n} results of {k} terms are few: it needs {FEWEST_RESULTS}, or at most "
+            f"{CHAIN} terms"
         )
     across = b.rank - 1 in dimensions[0][1]
     if m < FEWEST_ROWS and (across or n * k * b.dtype.itemsize > SMALL_BYTES):

@@ -69,6 +69,16 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "a vector behind": (turned, (sample(200, 40), sample(200))),
     "a vector behind few columns, ragged": (turned, (sample(77, 9), sample(77))),
     "a vector behind, with an epilogue": (stepped, (sample(90, 33), sample(90), sample(33))),
+    "a column behind": (lambda a, b: a.mT @ b, (sample(77, 40), sample(77, 1))),
+    "columns behind, ragged": (lambda a, b: a.mT @ b, (sample(4, 33, 13), sample(4, 33, 1))),
+    "a column behind, with an epilogue": (
+        lambda a, b, c: np.tanh(a.mT @ b + c),
+        (sample(3, 90, 33), sample(3, 90, 1), sample(33, 1)),
+    ),
+    "a column behind, of which few rows are taken": (
+        lambda a, b: np.where(np.arange(133)[:, None] < 40, a.mT @ b, 0),
+        (sample(90, 133), sample(90, 1)),
+    ),
     "vectors behind matrices": (
         lambda a, b: np.einsum("nki,nk->ni", a, b),
         (sample(3, 70, 24), sample(3, 70)),

@@ -149,7 +149,7 @@ def test_few_terms_are_for_the_nest(m: int, k: int, n: int) -> None:
         (64, 1, 8, "of 1 terms are few"),
         (64, 8, 1, "1 columns"),
         (0, 8, 8, "0 rows"),
-        (2, 20, 3, "it needs 4 rows, at most 16 terms or 640 products"),
+        (2, 20, 3, "2 x 3 results of 20 terms are few: it needs 8, or at most 16 terms"),
         (2, 200, 100, "2 rows are few for a matrix that is large"),
     ],
 )
