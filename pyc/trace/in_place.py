@@ -14,9 +14,8 @@ import numpy as np
 
 from pyc.array import Array
 from pyc.errors import DTypeError, TraceError, UnsupportedOpError
-from pyc.interpreter import bind1, is_concrete, is_tracing, type_of
+from pyc.interpreter import is_concrete, is_tracing
 from pyc.numpy import keywords
-from pyc.numpy.core import cast, value
 from pyc.trace import location, updating
 
 __all__ = [
