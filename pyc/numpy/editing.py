@@ -71,6 +71,9 @@ def _known_places(name: str, obj: Any, length: int) -> Any:
     if isinstance(obj, slice):
         bounds = (obj.start, obj.stop, obj.step)
         return np.arange(length)[slice(*(b if b is None else structural(b) for b in bounds))]
+    kind = obj.dtype if hasattr(obj, "dtype") else np.dtype(np.int64)
+    if kind.kind not in "biu":
+        raise IndexTypeError(f"{name}: places are integers, got {kind}")
     known = structural(obj)
     if hasattr(known, "type"):
         if shape_of(known):

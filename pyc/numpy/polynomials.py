@@ -16,6 +16,7 @@ from pyc.numpy.core import (
     broadcast,
     cast,
     constant,
+    dtype_of,
     integer,
     known_elements,
     literal,
@@ -109,6 +110,8 @@ def polymul(a1: Any, a2: Any) -> Any:
     [1, 5, 6]
     """
     a, b = (_trimmed(_coefficients("polymul", p)) for p in (a1, a2))
+    # A line without coefficients is 0, as NumPy has it.
+    a, b = (p if shape_of(p)[0] else cast(constant(np.zeros(1)), dtype_of(p)) for p in (a, b))
     return convolve(a, b)
 
 

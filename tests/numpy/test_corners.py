@@ -91,6 +91,10 @@ SAME: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         ),
         (U1, np.arange(9).reshape(3, 3)),
     ),
+    "polynomials without coefficients": (
+        lambda x: (np.polymul([], x), np.polymul(x, x[:0]), np.polymul(x[:0], [])),
+        (np.abs(F4),),
+    ),
     "trace of nothing": (lambda x: np.trace(x), (EMPTY,)),
     "trace of uint8": (lambda x: np.trace(x), (U1.reshape(1, 3),)),
     "trace with a type": (lambda x: np.trace(x, dtype=np.float32), (F8,)),

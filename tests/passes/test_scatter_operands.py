@@ -14,7 +14,7 @@ import pyc
 from pyc import config
 from pyc.backends.oracle import run_plan
 from pyc.compile import compile_graph
-from pyc.errors import IndexOutOfRangeError
+from pyc.errors import ArgumentError, IndexOutOfRangeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate import evaluate
@@ -137,7 +137,7 @@ def test_a_place_that_there_is_not_is_an_error(wrong: int) -> None:
 
 @pytest.mark.parametrize("wrong", [8, -1])
 def test_a_number_that_is_not_counted_is_an_error(wrong: int) -> None:
-    with pytest.raises(IndexOutOfRangeError):
+    with pytest.raises(ArgumentError):
         pyc.jit(counted)(np.array([0, 7, wrong]))
 
 
