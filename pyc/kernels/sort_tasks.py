@@ -310,8 +310,10 @@ class _Sorter:
         targets: Sequence[Buffer],
         counting: tuple[Buffer, Expr] | None,
     ) -> Stmt:
-        """Moves the elements of a chunk by the byte of a factor, and their places. counting: of what
-        is moved counts, by chunk and value of a byte, and the byte's factor."""
+        """Moves the elements of a chunk by the byte of a factor, and their places.
+
+        counting: counts of what is moved, by chunk and value of a byte, and the byte's factor.
+        """
         i, value, key = Var("i"), Var("value", self.dtype), Var("key", self.key_type)
         bucket, to = Var("bucket"), Var("to", self.narrow)
         here = at.number * self.chunk + i
