@@ -777,10 +777,10 @@ SEEDS = {
     "a_live_operand_is_updated": 14,
     "the_neutral_element_of_sums_is_plus_zero": 25,
     "a_scatter_adds_where_it_should_set": 8,
-    "a_shifted_read_is_overwritten": 91,
+    "a_shifted_read_is_overwritten": 24,
     "a_loop_updates_what_is_read_later": 0,
     "chains_go_on_through_values_that_are_read_again": 4,
-    "a_loop_ends_in_the_other_buffer": 0,
+    "a_loop_ends_in_the_other_buffer": 1,
     "an_overlay_lies_one_further": 4,
 }
 """Mistakes that the random programs find, with the first seed that does."""
