@@ -566,8 +566,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     """|a - b| <= atol + rtol |b|, infinities equal to themselves; equal_nan: also NaN.
 
     a, b, rtol, atol: numbers, broadcast together -> bools of that shape
-    raises DTypeError: no numbers, or no common dtype; ShapeError: they do not broadcast;
-    IntegerRangeError: a Python integer beyond int64
+    raises DTypeError: no numbers, or no common dtype; ShapeError: they do not broadcast
 
     NumPy: `numpy.isclose`.
 

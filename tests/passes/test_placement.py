@@ -142,7 +142,7 @@ def test_what_does_not_run_in_many_threads_of_the_device(golden) -> None:
 
 def test_every_op_with_an_order_has_a_sample() -> None:
     kernels = {name for name, op in OPS.items() if op.kind is Kind.KERNEL}
-    assert kernels == {*ORDERED, *RUNNING, *APART, "fft", "scatter"}
+    assert kernels == {*ORDERED, *RUNNING, *APART, "fft", "scatter", "empty"}
 
 
 @pytest.mark.parametrize("name", RUNNING)

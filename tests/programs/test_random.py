@@ -185,7 +185,7 @@ def test_programs_hold_what_only_passes_make(monkeypatch: pytest.MonkeyPatch) ->
         return found
 
     monkeypatch.setattr(memory, "lower_updates", counting)
-    for seed in range(100):
+    for seed in range(160):
         graph = random_graph(seed, checks=True)
         optimised = optimise(graph)
         plan(optimised, X86_64_V3)
