@@ -67,6 +67,10 @@ WIDENED_GROUPS = 2
 """The same where its elements are widened each time that they are read."""
 MOST_VECTORS = 8
 """The most vectors of a panel, for the fewest rows."""
+PANEL_BYTES = 1 << 15
+"""Of a panel that stays in the first-level cache."""
+FAR_GROUPS = 2
+"""Groups of rows up to which it need not."""
 LATENCY = 8
 """Accumulators that keep the units for fma busy: fewer take as long."""
 LOAD = 1 / 8
@@ -147,11 +151,12 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
 
 
 def _registers(
-    m: int, vectors: int, preferred: int, budget: int, most: int, even: bool
+    m: int, vectors: int, preferred: int, near: int, budget: int, most: int, even: bool
 ) -> tuple[int, int, int]:
     """Groups of rows, rows of a group and vectors of a panel for `m` rows and so many vectors of
-    columns. preferred: vectors of a panel; budget: registers for accumulators; most: rows; even:
-    groups without idle rows are preferred to fewer ones."""
+    columns. preferred: vectors of a panel; near: those of one that stays in the first-level cache,
+    which many groups read; budget: registers for accumulators; most: rows; even: groups without
+    idle rows are preferred to fewer ones."""
 
     def cut(width: int) -> tuple[float, int, int, int]:
         fewest = -(-m // min(budget // width, most))
@@ -164,7 +169,11 @@ def _registers(
         return next((c for c in enough if even and c[1] * c[2] == m), enough[0])
 
     plain = cut(preferred)
-    best = min((cut(width) for width in range(1, MOST_VECTORS + 1)), key=lambda c: c[0])
+    others = [cut(width) for width in range(1, MOST_VECTORS + 1)]
+    best = min(
+        (c for c in others if c[3] <= max(near, preferred) or c[1] <= FAR_GROUPS),
+        key=lambda c: c[0],
+    )
     return (best if best[0] < WORTH * plain[0] else plain)[1:]
 
 
@@ -219,8 +228,9 @@ class _Nest:
         budget = 24 if wide else 12
         most = SET_ROWS if self._rows_share_sets() else budget
         preferred = 4 if wide and self.along and tiles * (vectors // 4) >= WIDE_TASKS else 2
+        near = PANEL_BYTES // (self.depth * self.lanes * self.accumulator.itemsize)
         groups, self.rows, width = _registers(
-            tile, vectors, preferred, budget, most, self.k < FEW_TERMS
+            tile, vectors, preferred, near, budget, most, self.k < FEW_TERMS
         )
         self.width = width * self.lanes
         self.tile = groups * self.rows
@@ -419,8 +429,14 @@ class _Nest:
         where a term is a run, the terms to come of these rows."""
         if self.k < DEPTH:
             return ()
-        places = [(row + self.rows, term) for row in rows]
-        if not self.along:
+        if self.along:
+            # Each row's line once in as many terms as a line has: loads would wait for more.
+            line = LINE // self.a.dtype.itemsize
+            turn = apply("remainder", term, const(line))
+            last = const(self.rows - 1)
+            some = [minimum(turn + first, last) for first in range(0, self.rows, line)]
+            places = [(rows[0] + self.rows + row, term - turn) for row in some]
+        else:
             places = [(row, term + TERMS_AHEAD) for row in (rows[0], rows[-1])]
         return tuple(
             Prefetch(self.a, self._where(0, at.batch, at.row + row, k)) for row, k in places
