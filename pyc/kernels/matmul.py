@@ -67,8 +67,8 @@ WIDENED_GROUPS = 2
 """The same where its elements are widened each time that they are read."""
 MOST_VECTORS = 8
 """The most vectors of a panel, for the fewest rows."""
-PANEL_BYTES = 1 << 15
-"""Of a panel that stays in the first-level cache."""
+PANEL_BYTES = 3 << 14
+"""The most of a panel that many groups of rows read: a first-level cache, and half of one more."""
 FAR_GROUPS = 2
 """Groups of rows up to which it need not."""
 LATENCY = 8

@@ -62,6 +62,7 @@ def accumulators(m: int, n: int, k: int, target: Target, dtype: DType = dt.f32) 
 def test_rows_and_vectors_that_share_the_registers_follow_the_shape() -> None:
     assert accumulators(240, 256, 200, X86_64_V4) == (12, 32)
     assert accumulators(240, 256, 200, X86_64_V3) == (6, 16)
+    assert accumulators(512, 512, 512, X86_64_V4) == (12, 32), "not eight vectors, in no cache"
     assert accumulators(40, 20, 200, X86_64_V4) == (8, 24), "three vectors of half the bytes"
     assert accumulators(40, 20, 200, X86_64_V3) == (4, 24)
     assert accumulators(40, 16, 200, X86_64_V4) == (20, 16), "no lane of 16 idles"
