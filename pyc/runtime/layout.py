@@ -25,6 +25,8 @@ HEADER = object.__basicsize__
 TYPE = HEADER - 8
 DATA, RANK, DIMENSIONS, STRIDES = HEADER, HEADER + 8, HEADER + 16, HEADER + 24
 DESCRIPTOR, FLAGS = HEADER + 40, HEADER + 48
+ALLOCATOR = HEADER + 72
+"""Offset of what gave an array its memory and gets it back."""
 TUPLE_SIZE, TUPLE_ITEMS, LIST_ITEMS = HEADER, HEADER + 8, HEADER + 8
 TYPE_FLAGS = 168
 """Offset of `tp_flags` in a type object of a 64-bit build."""
@@ -46,6 +48,7 @@ OFFSETS = {
     "dimensions": DIMENSIONS,
     "descriptor": DESCRIPTOR,
     "flags": FLAGS,
+    "allocator": ALLOCATOR,
     "tuple_items": TUPLE_ITEMS,
     "list_items": LIST_ITEMS,
 }
@@ -53,7 +56,13 @@ OFFSETS = {
 
 C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x2, 0x100, 0x400
 
-_SLOTS = {"PyArray_Type": 2, "PyArray_Scalar": 60, "PyArray_NewFromDescr": 94}
+_SLOTS = {
+    "PyArray_Type": 2,
+    "PyArray_Scalar": 60,
+    "PyArray_NewFromDescr": 94,
+    "PyDataMem_GetHandler": 305,
+    "PyDataMem_DefaultHandler": 306,
+}
 """Places in NumPy's C interface, which are part of its stable ABI."""
 
 
@@ -108,6 +117,10 @@ def _array_problem() -> str | None:
             return "the fields of an array"
     if numpy_function("PyArray_Type") != id(np.ndarray):
         return "NumPy's C interface"
+    current = ctypes.PYFUNCTYPE(ctypes.py_object)(numpy_function("PyDataMem_GetHandler"))
+    owner = np.empty(3)
+    if _word(id(owner) + ALLOCATOR) != id(current()):
+        return "what gave an array its memory"
     return None
 
 

@@ -153,7 +153,7 @@ def pointer(found: Image, name: str) -> ctypes.c_void_p:
 
 
 def _external(name: str) -> int:
-    if name.startswith("PyArray_"):
+    if name.startswith(("PyArray_", "PyDataMem_")):
         return layout.numpy_function(name)
     library = ctypes.pythonapi if name.startswith(_PYTHON) else ctypes.CDLL(None)
     address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value

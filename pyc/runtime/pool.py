@@ -28,6 +28,11 @@ from pyc.runtime.text_dispatch import ARENAS
 RECYCLED_BYTES = STREAMED_BYTES
 """Results from this size on lie in recycled blocks."""
 
+ALIGNED_BYTES, HUGE_PAGES_BYTES = 1 << 15, 1 << 22
+"""Results of at least so many bytes, and fewer than so many, begin with a line of the caches where
+a native call makes them. NumPy's begin 16 bytes further than some multiple of 16 only: three of
+four have each store of a full vector in two lines. For larger ones NumPy asks for huge pages."""
+
 KEPT_BYTES = 1 << 30
 """Bytes of unused result blocks kept at most."""
 
@@ -169,6 +174,11 @@ def maker(
     if nbytes < RECYCLED_BYTES:
         return None
     return lambda: recycled_array(shape, dtype)
+
+
+def aligned_bytes(nbytes: int) -> int:
+    """The bytes of a result that begins with a line of the caches, 0 where it need not."""
+    return nbytes if ALIGNED_BYTES <= nbytes < HUGE_PAGES_BYTES else 0
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

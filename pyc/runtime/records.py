@@ -339,6 +339,7 @@ def make_record(specialisation: Specialisation, following: Record | None) -> Rec
         maker = result.maker or pool.maker(result.shape, result.dtype.numpy, result.nbytes)
         kept += [shape, maker]
         row.descriptor, row.rank = id(result.dtype.numpy), len(result.shape)
+        row.aligned = pool.aligned_bytes(result.nbytes)
         row.dimensions, row.maker = ctypes.addressof(shape), id(maker) if maker else None
         if result.taken is not None:
             row.rank = plan.owned[result.taken] - len(specialisation.arguments)

@@ -73,12 +73,14 @@ class Step(ctypes.Structure):
 
 
 class Result(ctypes.Structure):
-    """An array to be made for a result; maker: what makes it, null for NumPy's own allocation.
+    """An array to be made for a result; maker: what makes it, null for NumPy's own allocation,
+    `aligned`: of so many bytes from the start of a line of the caches on, 0 for wherever it is.
     Without dimensions, and with any maker, it is a donated array: value number `rank`."""
 
     _fields_ = (
         *(("descriptor", ctypes.c_void_p), ("rank", ctypes.c_int64)),
         *(("dimensions", ctypes.c_void_p), ("maker", ctypes.c_void_p)),
+        ("aligned", ctypes.c_int64),
     )
 
 

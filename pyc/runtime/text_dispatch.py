@@ -17,6 +17,7 @@ Records and results are plain data that `records` writes; their layouts are in `
 from __future__ import annotations
 
 from pyc.ir.plan import NO_MEMORY
+from pyc.runtime.layout import ALIGNED, C_CONTIGUOUS, WRITEABLE
 from pyc.runtime.text_match import MAXIMUM_SLOTS
 
 MAXIMUM_RESULTS = 64
@@ -24,6 +25,15 @@ MAXIMUM_RESULTS = 64
 
 ARENAS = 8
 """Arenas that native calls may claim, in all."""
+
+LINE_BYTES = 64
+"""Bytes of a line of the caches, and of the longest vectors."""
+
+OWNED = 0x4
+"""NumPy's flag of arrays whose memory goes with them."""
+
+TRACE_DOMAIN = 389047
+"""The domain of `tracemalloc` in which NumPy's memory is."""
 
 RELEASE, TUPLE = 1, 2
 """Flags of a record: run without the GIL and interruptible; return a tuple even of one result."""
@@ -80,6 +90,59 @@ end:
   ret void
 }
 
+; A new array of so many bytes, of which the first is the first of a line of the caches, where NumPy
+; has its own way to allocate: that gets the memory back. Takes the reference to the descriptor.
+; Null if a Python error is set.
+define internal ptr @new_aligned(ptr %descriptor, i32 %rank, ptr %dimensions, i64 %bytes)
+    noinline nounwind {
+entry:
+  %create = load ptr, ptr @f_PyArray_NewFromDescr
+  %array.type = load ptr, ptr @f_PyArray_Type
+  %drop = load ptr, ptr @f_Py_DecRef
+  %get = load ptr, ptr @f_PyDataMem_GetHandler
+  %default.at = load ptr, ptr @f_PyDataMem_DefaultHandler
+  %default = load ptr, ptr %default.at
+  %handler = call ptr %get()
+  %unknown = icmp eq ptr %handler, null
+  br i1 %unknown, label %broken, label %known
+broken:
+  call void %drop(ptr %descriptor)
+  ret ptr null
+known:
+  %usual = icmp eq ptr %handler, %default
+  br i1 %usual, label %allocate, label %plain
+allocate:
+  %reserve = load ptr, ptr @f_aligned_alloc
+  %memory = call ptr %reserve(i64 $line_bytes, i64 %bytes)
+  %none = icmp eq ptr %memory, null
+  br i1 %none, label %plain, label %wrap
+plain:
+  call void %drop(ptr %handler)
+  %other = call ptr %create(ptr %array.type, ptr %descriptor, i32 %rank, ptr %dimensions,
+                            ptr null, ptr null, i32 0, ptr null)
+  ret ptr %other
+wrap:
+  %made = call ptr %create(ptr %array.type, ptr %descriptor, i32 %rank, ptr %dimensions,
+                           ptr null, ptr %memory, i32 $own_flags, ptr null)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %undo, label %own
+undo:
+  %free = load ptr, ptr @f_free
+  call void %free(ptr %memory)
+  call void %drop(ptr %handler)
+  ret ptr null
+own:
+  %allocator.at = getelementptr i8, ptr %made, i64 $allocator
+  %flags.at = getelementptr i8, ptr %made, i64 $flags
+  store ptr %handler, ptr %allocator.at
+  %flags = load i32, ptr %flags.at
+  %owned = or i32 %flags, $owned_flag
+  store i32 %owned, ptr %flags.at
+  %track = load ptr, ptr @f_PyTraceMalloc_Track
+  %tracked = call i32 %track(i32 $trace_domain, ptr %memory, i64 %bytes)
+  ret ptr %made
+}
+
 ; Allocates the results: arrays, and 16 bytes of `scalars` each for those of rank 0; donated arrays
 ; are among `values`: they are results, or what their maker makes of them is. False if a Python
 ; error is set; nothing is then left allocated.
@@ -100,6 +163,7 @@ one:
   %rank.at = getelementptr %result, ptr %result, i64 0, i32 $result_rank
   %dimensions.at = getelementptr %result, ptr %result, i64 0, i32 $result_dimensions
   %maker.at = getelementptr %result, ptr %result, i64 0, i32 $result_maker
+  %aligned.at = getelementptr %result, ptr %result, i64 0, i32 $result_aligned
   %object.at = getelementptr ptr, ptr %objects, i64 %k
   %address.at = getelementptr ptr, ptr %addresses, i64 %k
   %scalar = getelementptr [16 x i8], ptr %scalars, i64 %k
@@ -136,14 +200,21 @@ new:
   %hold = load ptr, ptr @f_Py_IncRef
   call void %hold(ptr %descriptor)
   %rank.half = trunc i64 %rank to i32
+  %aligned = load i64, ptr %aligned.at
+  %anywhere = icmp eq i64 %aligned, 0
+  br i1 %anywhere, label %new.anywhere, label %new.aligned
+new.aligned:
+  %placed = call ptr @new_aligned(ptr %descriptor, i32 %rank.half, ptr %dimensions, i64 %aligned)
+  br label %array
+new.anywhere:
   %create = load ptr, ptr @f_PyArray_NewFromDescr
   %array.type = load ptr, ptr @f_PyArray_Type
   %created = call ptr %create(ptr %array.type, ptr %descriptor, i32 %rank.half, ptr %dimensions,
                               ptr null, ptr null, i32 0, ptr null)
   br label %array
 array:
-  %object = phi ptr [%made, %call.maker], [%created, %new], [%donated, %keep.donated],
-                [%remade, %call.taker]
+  %object = phi ptr [%made, %call.maker], [%created, %new.anywhere], [%placed, %new.aligned],
+                [%donated, %keep.donated], [%remade, %call.taker]
   %failed = icmp eq ptr %object, null
   br i1 %failed, label %undo, label %filled
 filled:
@@ -457,6 +528,8 @@ EXTERNALS = (
     *("PyObject_CallOneArg", "PyTuple_New", "PyTuple_SetItem", "PyLong_FromLongLong"),
     *("PyErr_BadInternalCall", "PyErr_ExceptionMatches"),
     *("PyArray_Type", "PyArray_NewFromDescr", "PyArray_Scalar"),
+    *("PyDataMem_GetHandler", "PyDataMem_DefaultHandler", "PyTraceMalloc_Track"),
+    *("aligned_alloc", "free"),
 )
 """C functions (and NumPy's array type) that the code reaches through a variable `f_NAME` each."""
 
@@ -468,5 +541,9 @@ NUMBERS = {
     "release": RELEASE,
     "tuple_flag": TUPLE,
     "no_memory": NO_MEMORY,
+    "line_bytes": LINE_BYTES,
+    "owned_flag": OWNED,
+    "own_flags": C_CONTIGUOUS | ALIGNED | WRITEABLE,
+    "trace_domain": TRACE_DOMAIN,
 }
 """The numbers of this text, under the names that it has for them."""

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy._core.multiarray import get_handler_name
 
 from pyc import reasons
 from pyc.ir import dtype as dtypes
 from pyc.reasons import Reason
-from pyc.runtime import dispatch, layout, pool, records
+from pyc.runtime import dispatch, layout, pool, records, text_dispatch
 from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import (
     MISSING,
@@ -105,6 +106,82 @@ def test_large_results_lie_in_recycled_memory() -> None:
     del second
     pool.clear()
     assert pool.statistics().kept_bytes == 0
+
+
+ALIGNED = (pool.ALIGNED_BYTES // 4, pool.ALIGNED_BYTES // 4 + 13, pool.HUGE_PAGES_BYTES // 4 - 1)
+
+
+def maker_of(*shapes: tuple[int, ...]) -> Any:
+    """A function whose results are float32 arrays of these shapes, which nobody fills."""
+    function = Dispatcher(Slow())
+    dispatch.add(function, specialise(lambda *_: None, (), tuple(Result(F32, s) for s in shapes)))
+    return function
+
+
+def test_results_begin_with_a_line_of_the_caches() -> None:
+    """Stores of whole vectors would lie in two lines each: Adam's step took 1.3 times as long."""
+    function = maker_of(*((n,) for n in ALIGNED), (3, pool.ALIGNED_BYTES // 12 + 1))
+    odd = []
+    for size in (1000, 1004, 1008, 1012, 20_000):  # what malloc gives next moves by 16 bytes
+        odd.append(np.empty(size, np.float32))
+        for array in function():
+            assert array.ctypes.data % 64 == 0
+            odd.append(array)
+
+
+def test_aligned_results_are_as_arrays_of_numpy() -> None:
+    function = maker_of((pool.ALIGNED_BYTES // 4,), (4, pool.ALIGNED_BYTES // 8))
+    for array in function():
+        array[:] = 7
+        wanted = np.empty(array.shape, np.float32)
+        assert array.base is None and array.flags.num == wanted.flags.num
+        assert array.strides == wanted.strides
+        assert sys.getsizeof(array) == sys.getsizeof(wanted)
+        array.resize(2 * array.size, refcheck=False)
+        assert (array[: wanted.size] == 7).all() and not array[wanted.size :].any()
+
+
+def test_memory_of_aligned_results_is_traced_and_freed() -> None:
+    function = maker_of((pool.ALIGNED_BYTES // 4,))
+    domain = tracemalloc.DomainFilter(True, text_dispatch.TRACE_DOMAIN)
+
+    def traced() -> int:
+        return sum(t.size for t in tracemalloc.take_snapshot().filter_traces([domain]).traces)
+
+    function()
+    descriptor = np.dtype(np.float32)
+    references = sys.getrefcount(descriptor)
+    tracemalloc.start()
+    try:
+        kept = [function() for _ in range(10)]
+        assert traced() == 10 * pool.ALIGNED_BYTES
+        assert sys.getrefcount(descriptor) == references + 10
+        del kept
+        assert traced() == 0 and sys.getrefcount(descriptor) == references
+    finally:
+        tracemalloc.stop()
+
+
+def test_who_sets_a_way_to_allocate_arrays_gets_results_by_it() -> None:
+    function = maker_of((pool.ALIGNED_BYTES // 4,))
+    api = ctypes.pythonapi
+    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    api.PyCapsule_New.restype = ctypes.py_object
+    api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    usual = ctypes.PYFUNCTYPE(ctypes.py_object)(layout.numpy_function("PyDataMem_GetHandler"))()
+    kind = b"mem_handler"
+    # As NumPy's own, under another name: 128 bytes of name and version, then five pointers.
+    text = ctypes.string_at(api.PyCapsule_GetPointer(usual, kind), 168)
+    own = ctypes.create_string_buffer(b"own".ljust(127, b"\0") + text[127:])
+    set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(layout._numpy_table()[304])
+    before = set_handler(api.PyCapsule_New(ctypes.addressof(own), kind, None))
+    try:
+        found = function()
+    finally:
+        set_handler(before)
+    assert get_handler_name(found) == "own" and get_handler_name(function()) != "own"
+    del found
 
 
 # --- failure --------------------------------------------------------------------------------------
