@@ -45,8 +45,8 @@ def merged(types: tuple[ArrayType, ...], dimensions: Dimensions) -> Merged | Non
     a, b = types
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     # The sum goes over all contracted axes, so their pairs may stand in any order.
-    contract = _runs(sorted(zip(a_contract, b_contract, strict=True)))
-    batch = _runs(list(zip(a_batch, b_batch, strict=True)))
+    contract = runs_of(sorted(zip(a_contract, b_contract, strict=True)))
+    batch = runs_of(list(zip(a_batch, b_batch, strict=True)))
     a_free = _free(a.rank, (*a_contract, *a_batch))
     b_free = _free(b.rank, (*b_contract, *b_batch))
     pairs = [*contract, *batch]
@@ -73,7 +73,7 @@ def sides_of(types: tuple[ArrayType, ...], fewer: Merged | None) -> Sequence[tup
     return [tuple((k,) for k in range(t.rank)) for t in types]
 
 
-def _runs(pairs: list[tuple[int, int]]) -> Pairs:
+def runs_of(pairs: list[tuple[int, int]]) -> Pairs:
     """Paired axes, cut where they are not neighbours, in this order, in both arrays."""
     runs: Pairs = []
     for i, j in pairs:

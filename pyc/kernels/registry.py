@@ -27,7 +27,7 @@ from pyc.kernels.matmul_pairs import matmul_pairs, refusal_of_pairs
 from pyc.kernels.matmul_threads import matmul_threads, refusal_of_threads
 from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles
 from pyc.kernels.merged import merged, sides_of
-from pyc.kernels.operand import Operand
+from pyc.kernels.operand import Dimensions, Operand
 from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
 from pyc.kernels.sort_blocks import sort_blocks, statistics_blocks
@@ -42,22 +42,24 @@ Copies = tuple[tuple[int, Kernel], ...]
 class Nest:
     """A hand-made nest. refusal: why it does not do a contraction, of (types, dimensions, target);
     build: its kernel, of (types, target, epilogue, **params); blocks: for targets with blocks;
-    rows: of (types, dimensions), what it reads of the operands, and copies before it."""
+    rows: of (types, dimensions), what it reads of the operands, and copies before it; windows:
+    whether it reads operands that are windows where they lie (the parameter `views`)."""
 
     name: str
     blocks: bool
     refusal: Callable[..., str]
     build: Callable[..., Kernel]
     rows: Callable[..., tuple[tuple[Operand, Operand], Copies]] | None = None
+    windows: bool = False
 
 
 NESTS = (
-    Nest("matmul", False, refusal, matmul),
+    Nest("matmul", False, refusal, matmul, windows=True),
     Nest("matmul_amx", False, refusal_of_amx, matmul_amx),
     Nest("matmul_pairs", False, refusal_of_pairs, matmul_pairs),
-    Nest("few_columns", False, refusal_of_few_columns, few_columns),
-    Nest("few_rows", False, refusal_of_few_rows, few_rows),
-    Nest("dot_rows", False, refusal_of_dot_rows, dot_rows),
+    Nest("few_columns", False, refusal_of_few_columns, few_columns, windows=True),
+    Nest("few_rows", False, refusal_of_few_rows, few_rows, windows=True),
+    Nest("dot_rows", False, refusal_of_dot_rows, dot_rows, windows=True),
     Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles, rows_for_tiles),
     Nest("matmul_threads", True, refusal_of_threads, matmul_threads),
     Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
@@ -79,6 +81,12 @@ class Choice:
     def __str__(self) -> str:
         """The name, and what was refused for which reason."""
         return "; ".join([self.name, *(f"not {name}: {why}" for name, why in self.refused)])
+
+
+def first_nest(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> Nest | None:
+    """The nest that does a contraction of merged axes; None: the generic kernel does it."""
+    nests = (nest for nest in NESTS if nest.blocks is target.has_blocks)
+    return next((n for n in nests if not n.refusal(types, dimensions, target)), None)
 
 
 def choose(
@@ -105,11 +113,18 @@ def choose(
     nest_params = {**params, "dimensions": dimensions}
     if added is not None:
         sides = zip((added.a, added.b), types, sides_of(types, fewer), strict=True)
-        views = tuple(View(windows, t.shape, runs) for windows, t, runs in sides)
-        nest_params.update(views=views, start=added.start)
-        kernel = matmul(nest_types, target, nest_epilogue, **nest_params)
+        nest_params["views"] = tuple(View(windows, t.shape, runs) for windows, t, runs in sides)
         count = len(added.a.starts)
-        return Choice(f"matmul, {count} in one, read where they lie", kernel, True, ())
+        name = "matmul"
+        build: Callable[..., Kernel] = matmul
+        if count > 1:
+            nest_params["start"] = added.start
+        else:
+            nest = first_nest(nest_types, dimensions, target)
+            assert nest is not None and nest.windows, "`sums` has asked"
+            name, build = nest.name, nest.build
+        kernel = build(nest_types, target, nest_epilogue, **nest_params)
+        return Choice(f"{name}, {count} in one, read where they lie", kernel, True, ())
     for nest in NESTS:
         if nest.blocks is not target.has_blocks:
             continue

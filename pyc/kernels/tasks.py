@@ -1,8 +1,9 @@
 """What nests for contractions on a CPU have in common: operands, a result, and one loop of tasks.
 
-A nest is made of (types, dimensions, result, target, epilogue), sets its extents and gives its
-kernel, over buffers (a, b, the epilogue's, out). Tasks are the batches and what a nest cuts a
-product into; they never share an element of the result.
+A nest is made of (types, dimensions, result, target, epilogue, views), sets its extents and gives
+its kernel, over buffers (a, b, the epilogue's, out). views: where the arguments of the contraction
+lie in a and b, if they are not all of these. Tasks are the batches and what a nest cuts a product
+into; they never share an element of the result.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import Dimensions, place_of
+from pyc.kernels.windows import View
 
 FEWEST_LANES = 4
 """Lanes of the narrowest vectors of columns."""
@@ -63,15 +65,19 @@ class TaskNest(ABC):
         result: DType | None,
         target: Target,
         epilogue: Epilogue | None,
+        views: tuple[View, View] | None = None,
     ) -> None:
         a, b = types
         self.dimensions = dimensions
+        self.views = views
         self.batch = tuple(a.shape[axis] for axis in dimensions[1][0])
         self.accumulator = widened(a.dtype)
+        whole = types if views is None else [view.windows.type for view in views]
         self.operands = (
-            Buffer("a", a.dtype, a.shape, role="in"),
-            Buffer("b", b.dtype, b.shape, role="in"),
+            Buffer("a", a.dtype, whole[0].shape, role="in"),
+            Buffer("b", b.dtype, whole[1].shape, role="in"),
         )
+        self.ranks = (a.rank, b.rank)
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
@@ -94,7 +100,8 @@ class TaskNest(ABC):
     def place(self, side: int, batch: Sequence[Expr], free: Expr, term: Expr) -> tuple[Expr, ...]:
         """Where an element of an operand stands."""
         contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
-        return place_of(len(self.operands[side].shape), contract, batch_axes, batch, free, term)
+        place = place_of(self.ranks[side], contract, batch_axes, batch, free, term)
+        return place if self.views is None else self.views[side].place(const(0), place)
 
     def element(self, side: int, batch: Sequence[Expr], free: Expr, term: Expr) -> Expr:
         """An element of an operand, widened."""
@@ -130,7 +137,8 @@ class TaskNest(ABC):
 
 
 class Build(Protocol):
-    """Makes the kernel of a contraction that a nest does not refuse."""
+    """Makes the kernel of a contraction that a nest does not refuse. views: where the arguments lie
+    in (a, b)."""
 
     def __call__(
         self,
@@ -140,6 +148,7 @@ class Build(Protocol):
         *,
         dimensions: Dimensions,
         result: DType | None = None,
+        views: tuple[View, View] | None = None,
     ) -> Kernel:
         """The scheduled kernel over buffers (a, b, the epilogue's, out)."""
 
@@ -154,7 +163,8 @@ def built_by(nest: type[TaskNest]) -> Build:
         *,
         dimensions: Dimensions,
         result: DType | None = None,
+        views: tuple[View, View] | None = None,
     ) -> Kernel:
-        return nest(types, dimensions, result, target, epilogue).kernel()
+        return nest(types, dimensions, result, target, epilogue, views).kernel()
 
     return build

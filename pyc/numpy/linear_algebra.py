@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, AxisError, DTypeError, ShapeError
-from pyc.interpreter import bind1
-from pyc.ir import dtype as dt
+from pyc.numpy.contractions import contract, contract_labelled
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -17,7 +16,6 @@ from pyc.numpy.core import (
     cast,
     dtype_of,
     integer,
-    literal,
     result_dtype,
     separated,
     shape_of,
@@ -26,7 +24,7 @@ from pyc.numpy.core import (
     type_text,
 )
 from pyc.numpy.creation import asarray
-from pyc.numpy.elementwise import add, conj, imag, multiply, real, subtract
+from pyc.numpy.elementwise import conj, multiply, subtract
 from pyc.numpy.manipulation import diagonal, permute_dims, ravel, reshape
 from pyc.numpy.pieces import stack, unstack
 from pyc.numpy.statistics import sum as total
@@ -38,30 +36,6 @@ _LABELS = "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba"
 """Labels that einsum gives to the axes of an ellipsis, the first one that is free."""
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 _ORDERS = ("greedy", "optimal")
-
-
-def _contract(a: Any, b: Any, contract: tuple[Axes, Axes], batch: tuple[Axes, Axes]) -> Any:
-    """The contraction of arrays of one type; bools by or of ands, complex numbers by parts."""
-    kind = dtype_of(a)
-    dimensions = (contract, batch)
-    if any(shape_of(a)[k] == 0 for k in contract[0]):
-        free = [
-            [n for k, n in enumerate(shape_of(x)) if k not in contract[i] + batch[i]]
-            for i, x in enumerate((a, b))
-        ]
-        shape = (*(shape_of(a)[k] for k in batch[0]), *free[0], *free[1])
-        return broadcast(literal(0, kind), shape)
-    if kind is dt.b1:
-        a, b = cast(a, dt.i64), cast(b, dt.i64)
-        return cast(bind1("dot_general", a, b, dimensions=dimensions), dt.b1)
-    if kind.is_complex:
-        parts = [
-            [bind1("dot_general", x, y, dimensions=dimensions) for y in (real(b), imag(b))]
-            for x in (real(a), imag(a))
-        ]
-        re = subtract(parts[0][0], parts[1][1])
-        return bind1("complex", re, add(parts[0][1], parts[1][0]))
-    return bind1("dot_general", a, b, dimensions=dimensions)
 
 
 def _same_type(a: Any, b: Any) -> tuple[Any, Any]:
@@ -99,16 +73,15 @@ def matmul(a: Any, b: Any) -> Any:
     if len(left) == 1 or len(right) == 1 or (len(right) == 2 and len(left) >= 2):
         b_axis = max(len(right) - 2, 0)
         if len(left) == 1 and len(right) > 2:
-            found = _contract(b, a, ((b_axis,), (0,)), ((), ()))
+            found = contract(b, a, ((b_axis,), (0,)), ((), ()))
         else:
-            found = _contract(a, b, ((len(left) - 1,), (b_axis,)), ((), ()))
+            found = contract(a, b, ((len(left) - 1,), (b_axis,)), ((), ()))
         return found
     batch = broadcast_shape("matmul", [left[:-2], right[:-2]])
-    a = broadcast(a, (*batch, *left[-2:]))
-    b = broadcast(b, (*batch, *right[-2:]))
+    shapes = (*batch, *left[-2:]), (*batch, *right[-2:])
     n = len(batch)
     axes = tuple(range(n))
-    return _contract(a, b, ((n + 1,), (n,)), (axes, axes))
+    return contract(a, b, ((n + 1,), (n,)), (axes, axes), shapes)
 
 
 def _matmul_fix(left: Axes, right: Axes) -> str:
@@ -142,7 +115,7 @@ def dot(a: Any, b: Any) -> Any:
             f"dot: inner dimensions differ: a is {type_text(a)}, b is {type_text(b)}",
             fix=_matmul_fix(left, right),
         )
-    return _contract(a, b, ((len(left) - 1,), (axis,)), ((), ()))
+    return contract(a, b, ((len(left) - 1,), (axis,)), ((), ()))
 
 
 def vdot(a: Any, b: Any) -> Any:
@@ -223,7 +196,7 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     a, b = _conjugate(broadcast(a, shape)), broadcast(b, shape)
     place = axis_of("vecdot", axis, len(shape))
     axes = tuple(k for k in range(len(shape)) if k != place)
-    return _contract(a, b, ((place,), (place,)), (axes, axes))
+    return contract(a, b, ((place,), (place,)), (axes, axes))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -265,7 +238,19 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         raise ShapeError(
             f"tensordot: axes {pairs[0]} of {type_text(a)} and {pairs[1]} of {type_text(b)} differ"
         )
-    return _contract(a, b, pairs, ((), ()))
+    if any(len(set(side)) < len(side) for side in pairs):
+        raise ShapeError(
+            f"tensordot: axes {pairs[0]} of {type_text(a)} and {pairs[1]} of {type_text(b)} have "
+            "one twice"
+        )
+    labels = [chr(k) for k in range(len(left) + len(right))]
+    of_a, of_b = labels[: len(left)], labels[len(left) :]
+    for i, j in zip(*pairs, strict=True):
+        of_b[j] = of_a[i]
+    summed = [of_a[i] for i in pairs[0]]
+    order = "".join(c for c in (*of_a, *of_b) if c not in summed)
+    found, product = contract_labelled("".join(of_a), a, "".join(of_b), b, summed, order)
+    return permute_dims(product, tuple(found.index(c) for c in order))
 
 
 def cross(
@@ -393,7 +378,7 @@ def einsum(
             following, x = chosen[position]
             rest = (*items, *chosen[position + 1 :])
             later = set(output).union(*(name for name, _ in rest))
-            current, result = _pair(current, result, following, x, later)
+            current, result = _pair(current, result, following, x, later, output)
         items.append((current, result))
     found = _finish(*items[0], output)
     return found if is_view else separated(found, xs)
@@ -464,26 +449,15 @@ def _stretched(name: str, x: Any, sizes: dict[str, int]) -> Any:
     return broadcast(x, tuple(sizes[c] for c in name))
 
 
-def _pair(left: str, a: Any, right: str, b: Any, later: set[str]) -> tuple[str, Any]:
-    shared = [c for c in left if c in right]
-    batch = [c for c in shared if c in later]
-    summed = [c for c in shared if c not in later]
+def _pair(left: str, a: Any, right: str, b: Any, later: set[str], wanted: str) -> tuple[str, Any]:
+    """The product of two operands, summed over what is not in `later`; see `contract_labelled`."""
+    summed = [c for c in left if c in right and c not in later]
     for c in [c for c in left if c not in right and c not in later]:
         a, left = _summed(a, left, c)
     for c in [c for c in right if c not in left and c not in later]:
         b, right = _summed(b, right, c)
 
-    def places(names: str, wanted: Sequence[str]) -> Axes:
-        return tuple(names.index(c) for c in wanted)
-
-    found = _contract(
-        a,
-        b,
-        (places(left, summed), places(right, summed)),
-        (places(left, batch), places(right, batch)),
-    )
-    rest = [c for c in left if c not in shared] + [c for c in right if c not in shared]
-    return "".join([*batch, *rest]), found
+    return contract_labelled(left, a, right, b, summed, wanted)
 
 
 def _summed(x: Any, names: str, label: str) -> tuple[Any, str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
+from pyc.kernels.merged import Dimensions, runs_of
 from pyc.passes.carries import settle
 from pyc.passes.sorted_rows import SortedRows
 
@@ -102,7 +103,7 @@ def _select(m: Match, e: Eqn, args: Values) -> Values | None:
 
 def _turned_operands(m: Match, e: Eqn, args: Values) -> Values | None:
     """A contraction of a transposed operand is one over the operand's own axes, where the order of
-    its free axes cannot show."""
+    its free axes cannot show, and contracted axes are not neighbours there only."""
     pairs = zip(*e.params["dimensions"], strict=True)
     sides: list[tuple[tuple[int, ...], tuple[int, ...]]] = []
     operands: list[Value] = []
@@ -116,8 +117,16 @@ def _turned_operands(m: Match, e: Eqn, args: Values) -> Values | None:
         sides.append((contract, batch))
     if all(a is b for a, b in zip(args, operands, strict=True)):
         return None
-    params = {**e.params, "dimensions": tuple(zip(*sides, strict=True))}
-    return m.builder.bind(e.op, *operands, loc=e.loc, **params)
+    dimensions: Dimensions = tuple(zip(*sides, strict=True))  # type: ignore[assignment]
+    if _terms(dimensions) > _terms(e.params["dimensions"]):
+        return None
+    return m.builder.bind(e.op, *operands, loc=e.loc, **{**e.params, "dimensions": dimensions})
+
+
+def _terms(dimensions: Dimensions) -> int:
+    """How many contracted axes a nest sees."""
+    contract, _ = dimensions
+    return len(runs_of(sorted(zip(*contract, strict=True))))
 
 
 def _joined_slices(m: Match, e: Eqn, args: Values) -> Values | None:

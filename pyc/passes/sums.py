@@ -22,8 +22,9 @@ from pyc.ir.expr import Expr
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Kind
 from pyc.ir.target import Target
-from pyc.kernels.matmul import DEPTH, refusal
+from pyc.kernels.matmul import DEPTH
 from pyc.kernels.merged import merged, sides_of
+from pyc.kernels.registry import first_nest
 from pyc.kernels.windows import Windows, WindowSum
 from pyc.passes.reads import Index, Walker, full_index, inlines, units_dropped
 
@@ -123,14 +124,16 @@ class _Finder:
         fewer = merged(types, first.params["dimensions"])
         nest_types = types if fewer is None else fewer.types
         dimensions = first.params["dimensions"] if fewer is None else fewer.dimensions
-        if refusal(nest_types, dimensions, self.target):
+        nest = first_nest(nest_types, dimensions, self.target)
+        if nest is None or not (nest.name == "matmul" if additions else nest.windows):
             return None
         terms = nest_types[0].shape[dimensions[0][0][0]]
         if additions and (terms > DEPTH or total.dtype is not widened(types[0].dtype)):
             return None
         sides = []
         for side in range(2):
-            windows = [self._window(e.args[side]) for e in products]
+            batch = first.params["dimensions"][1][side]
+            windows = [self._window(e.args[side], batch) for e in products]
             known = [w for w in windows if w is not None]
             if len(known) < len(windows) or not _alike(known):
                 return None
@@ -146,8 +149,9 @@ class _Finder:
         for array, argument in zip(arrays, first.args, strict=True):
             maker = self.walker.producer.get(array)
             computed = maker is not None and inlines(maker) and array not in self.graph.results
-            windowed = argument.type.size * len(products) if additions else 0
-            if computed and array is not argument and array.type.size > windowed:
+            windowed = argument.type.size * len(products)
+            fewer_stored = windowed - array.type.size
+            if computed and array is not argument and fewer_stored < (0 if additions else 1):
                 return None
         a, b = (
             Windows(s[0].array.type, s[0].axes, s[0].steps, tuple(w.start for w in s))
@@ -156,15 +160,16 @@ class _Finder:
         added = WindowSum(a, b, start)
         return Sum(tuple(products), tuple(additions), total, (arrays[0], arrays[1]), added)
 
-    def _window(self, operand: Value) -> _Window | None:
-        """Where an operand lies in what it is a window of; None if its neighbours lie apart."""
+    def _window(self, operand: Value, batch: tuple[int, ...]) -> _Window | None:
+        """Where an operand lies in what it is a window of; None if its neighbours lie apart. batch:
+        axes along which it may be one for all."""
         domain = units_dropped(operand.shape)
         variables = self.walker.variables(domain, range(len(domain)))
         axis_of: dict[Expr, int] = dict(
             zip(variables, (k for k, d in enumerate(operand.shape) if d != 1), strict=True)
         )
         value, index = operand, full_index(operand.shape, variables)
-        found = self._along(value, index, axis_of)
+        found = self._along(value, index, axis_of, batch)
         while found is not None:
             eqn = self.walker.producer.get(value)
             if eqn is None or not inlines(eqn) or eqn.op.kind is not Kind.INDEX:
@@ -172,15 +177,18 @@ class _Finder:
             if len(eqn.args) != 1:
                 return found
             (read,) = self.walker.operands(value, index)
-            deeper = self._along(read.value, read.index, axis_of)
+            deeper = self._along(read.value, read.index, axis_of, batch)
             if deeper is None:
                 return found
             value, index, found = read.value, read.index, deeper
         return None
 
-    def _along(self, value: Value, index: Index, axis_of: dict[Expr, int]) -> _Window | None:
+    def _along(
+        self, value: Value, index: Index, axis_of: dict[Expr, int], batch: tuple[int, ...]
+    ) -> _Window | None:
         """The window of `value` that elements at `index` make, if all axes that are in `axis_of`
-        run along one of it each, upwards, the last of them along the last one by steps of 1."""
+        run along one of it each, upwards, the last of them along the last one by steps of 1; those
+        of `batch` may run along none."""
         axes, steps, start = [], [], []
         for e in index:
             form = self.walker.simplify.linear(e)
@@ -193,7 +201,8 @@ class _Finder:
             steps.append(step)
             start.append(form.constant)
         used = [axis for axis in axes if axis >= 0]
-        if used != sorted(axis_of.values()) or not used or axes[-1] != used[-1] or steps[-1] != 1:
+        wanted = [axis for axis in sorted(axis_of.values()) if axis in used or axis not in batch]
+        if used != wanted or not used or axes[-1] != used[-1] or steps[-1] != 1:
             return None
         return _Window(value, tuple(axes), tuple(steps), tuple(start))
 

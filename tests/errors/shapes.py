@@ -335,6 +335,11 @@ def tensordot_of_other_lengths(m, s):
     return np.tensordot(m, s, axes=([0], [0]))
 
 
+@given(SQUARE)
+def tensordot_over_an_axis_twice(s):
+    return np.tensordot(s, s, axes=([0, 0], [0, 1]))
+
+
 @given(LINE)
 def cross_product_of_four_elements(x):
     return np.cross(x, x)

@@ -270,3 +270,35 @@ def test_targets_with_blocks_and_unknown_ones_have_no_sums() -> None:
 def test_more_terms_than_a_block_are_no_sum() -> None:
     x, w = np.ones((1, 3, 6, DEPTH + 1), np.float32), np.ones((2, 3, DEPTH + 1, 16), np.float32)
     assert not any(s.additions for s in sums_of(summed(apart), x, w))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (sample(17, 24), sample(3, 24, 32)),  # matmul
+        (sample(4, 1, 9, 24), sample(5, 24, 32)),
+        (sample(3, 1, 9, 24), sample(1, 4, 24, 32)),
+        (sample(12, 64), sample(5, 64, 2)),  # few_columns
+        (sample(5, 2, 64), sample(2, 5, 64, 300)),  # few_rows
+        (sample(1, 4, 64), sample(20, 64, 8)[::2]),
+    ],
+)
+def test_an_operand_that_is_one_for_all_of_a_batch_is_read_where_it_lies(
+    a: Array, b: Array
+) -> None:
+    graph = graph_of(lambda a, b: a @ b, a, b)
+    assert launches(graph, X86_64_V4) == 1
+    shape = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    wide = [np.broadcast_to(x, (*shape, *x.shape[-2:])).copy() for x in (a, b)]
+    wanted = pyc.jit(lambda a, b: a @ b)(*wide)
+    assert same(pyc.jit(lambda a, b: a @ b)(a, b), wanted)
+    made = plan(optimise(graph), X86_64_V4).plan
+    (found,) = run_plan(made, [a, b], [(wanted.shape, wanted.dtype)])
+    assert np.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_computed_operand_of_a_batch_is_stored_once() -> None:
+    a, b = sample(17, 24), sample(3, 24, 32)
+    made = plan(optimise(graph_of(lambda a, b: np.exp(a) @ b, a, b)), X86_64_V4).plan
+    assert sum(isinstance(step, Launch) for step in made.steps) == 2
+    assert a.nbytes <= made.peak < 2 * a.nbytes

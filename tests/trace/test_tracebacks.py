@@ -137,7 +137,7 @@ def test_an_index_out_of_range_at_run_time_ends_at_the_call() -> None:
 
 def test_what_python_raises_inside_pyc_keeps_its_frames(monkeypatch) -> None:
     """Else a mistake in pyc would look like one in the user's line."""
-    monkeypatch.setattr("pyc.numpy.linear_algebra.bind1", None)
+    monkeypatch.setattr("pyc.numpy.contractions.bind1", None)
     monkeypatch.setattr("pyc.numpy.elementwise.operands", None)
     got = frames(jit(lambda x: x + x), X)
     assert got == [*here("<lambda>"), "tracer.py:operator", "keywords.py:run", "elementwise.py:add"]
