@@ -1,24 +1,37 @@
-"""Loops of elements, with what the next vector of elements reads asked for.
+"""What is needed next, asked for ahead: by loops of elements, and by row programs.
 
 Takes the statements of a vector of elements of which some are loops that each element runs by
 itself, and returns them with a `Prefetch` in these loops for each line that an iteration reads of
 a row. A vector reads a line or two of a row, and the next row lies pages behind it: no processor
 foresees that, and chains of instructions wait. The same row of the next vector is asked for as
 many iterations ahead as the loop has.
+
+A row program takes turns: it reads a row, computes, and stores. While it stores (mostly quotients,
+which processors divide slowly) memory has nothing to do, and while it reads nothing is divided. So
+a vector that is stored asks for its place in a row of the next turn, read or stored.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyc.frozen import replace
-from pyc.ir.expr import Expr, Load, postorder
-from pyc.ir.loops import Body, Buffer, For, Prefetch, Space, Stmt, walk
-from pyc.ir.visit import bound, renamed
+from pyc.ir.expr import Expr, Load, Var, const, postorder
+from pyc.ir.loops import Body, Buffer, For, If, Kind, Prefetch, Space, Stmt, Store, walk
+from pyc.ir.visit import Rewriter, bound, renamed
 from pyc.passes.nest import Loop, Nest, in_common_within, is_element_loop
 
 PAGE = 1 << 12
 """Bytes of a row from which the next one is not foreseen."""
 FAR = 1 << 17
 """Bytes of a buffer from which its rows are asked for."""
+ROWS_FROM = 1 << 20
+"""Bytes of an array from which the rows of a row program are asked for."""
+FORESEEN = 1 << 24
+"""Bytes of an array up to which that is done where it is only read: one that comes from memory does
+so by itself while a row is computed, but for lines that are to be stored."""
+ROW_BYTES = 1 << 16
+"""Bytes of a row up to which the next one is asked for: it should stay in a core's cache."""
 LINE = 64
 """Bytes of a line of the caches."""
 
@@ -46,6 +59,45 @@ def next_asked_for(core: Body, nest: Nest, loop: Loop, start: Expr, width: int) 
         return replace(s, body=(*s.body, *found))
 
     return tuple(map(asking, core))
+
+
+def next_rows_asked_for(body: Sequence[Stmt], nest: Nest, row: Var, rows: int) -> Body:
+    """Vectors along a row, which store what a row program leaves of row number `row`, with what the
+    row `rows` further on has at their places asked for."""
+
+    def asking(s: Stmt) -> Body:
+        if isinstance(s, If):
+            return (replace(s, then=within(s.then), orelse=within(s.orelse)),)
+        if not isinstance(s, For):
+            return (s,)
+        if s.kind is Kind.VECTOR:
+            return (*_further_on(s, nest, row, rows), s)
+        return (replace(s, body=within(s.body)),)
+
+    def within(body: Sequence[Stmt]) -> Body:
+        return tuple(x for s in body for x in asking(s))
+
+    return within(body)
+
+
+def _further_on(vector: For, nest: Nest, row: Var, rows: int) -> list[Stmt]:
+    """What asks for the lines that a vector reads and stores, `rows` rows further on."""
+    assert isinstance(vector.extent, int), "a vector has a number of lanes"
+    stored = {s.buffer for s in walk((vector,)) if isinstance(s, Store)}
+    found: dict[tuple[Buffer, Expr], Stmt] = {}
+    for buffer, address in nest.accesses((vector,)):
+        (size,), item = buffer.shape, buffer.dtype.itemsize
+        stride = nest.factor(row, address)
+        if buffer.space is not Space.GLOBAL or not isinstance(size, int) or not stride:
+            continue
+        least, most = ROWS_FROM, size * item if buffer in stored else FORESEEN
+        near = abs(stride) * item <= ROW_BYTES and nest.factor(vector.var, address) == 1
+        if near and least <= size * item <= most:
+            line = LINE // item
+            for k in range(min(line, vector.extent) - 1, vector.extent, line):
+                there = Rewriter(variables={vector.var: const(k)}).expr(address) + stride * rows
+                found.setdefault((buffer, there), Prefetch(buffer, (there,)))
+    return list(found.values())
 
 
 def _far_rows(s: For, nest: Nest, loop: Loop) -> dict[Expr, Buffer]:

@@ -22,9 +22,10 @@ from pyc.ir.expr import Expr, Load, Shuffle, Var, const, minimum, select
 from pyc.ir.loops import Body, Buffer, For, If, Kind, Let, Reduce, Stmt, Store
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
+from pyc.passes.ahead import next_rows_asked_for
 from pyc.passes.elements import Components, Elements, Found
 from pyc.passes.groups import Groups, groups
-from pyc.passes.nest import Loop, can_split, is_in_place, row_length
+from pyc.passes.nest import Loop, Nest, can_split, is_in_place, row_length
 from pyc.passes.reduction import CHEAP, AcrossLanes, Allocate, loads, stores
 from pyc.passes.rows import Section, hoisted, sections
 
@@ -58,6 +59,7 @@ def merged_rows(
     core: Body,
     width: int,
     allocate: Allocate,
+    nest: Nest,
     along: Along,
     through: Through,
     *,
@@ -71,7 +73,7 @@ def merged_rows(
         size //= 2  # half of the lanes and more would be idle
     vectors = 1 if can_split(core) else _vectors(loop, core, size)
     found = groups(loop.extent, size * vectors, parallel=parallel, once=is_in_place(core))
-    made = _Group(loop, found, size, vectors, allocate, along, through)
+    made = _Group(loop, found, size, vectors, allocate, nest, along, through)
     if can_split(core):
         reduces = [s for s in core if isinstance(s, Reduce)]
         made.reduce(reduces, tuple(s for s in core if not isinstance(s, Reduce)), ())
@@ -104,6 +106,7 @@ class _Group:
         size: int,
         vectors: int,
         allocate: Allocate,
+        nest: Nest,
         along: Along,
         through: Through,
     ) -> None:
@@ -111,7 +114,8 @@ class _Group:
         self.rows = size * vectors
         self.base: Expr | None = None
         """The first row, in the group, of the vector that is reduced, if there are several."""
-        self._allocate, self._along, self._through = allocate, along, through
+        self._allocate, self._nest = allocate, nest
+        self._along, self._through = along, through
         self._kept: dict[Var, Buffer] = {}
         self.body: list[Stmt] = []
 
@@ -250,7 +254,8 @@ class _Group:
         row, some = Var("row"), Var("some")
         at_once = min(AT_ONCE, self.size)
         here = some * at_once + row
-        inside = self._in_row(tuple(self._along(region)), here)
+        vectors = next_rows_asked_for(self._along(region), self._nest, self.loop.var, self.rows)
+        inside = self._in_row(vectors, here)
         rows = For(row, at_once, Kind.UNROLL, self._inside(here, inside))
         self.body.append(For(some, self.rows // at_once, Kind.SERIAL, (rows,)))
 

@@ -40,7 +40,7 @@ from pyc.ir.loops import (
 from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
-from pyc.passes.ahead import next_asked_for
+from pyc.passes.ahead import next_asked_for, next_rows_asked_for
 from pyc.passes.any_order import is_free, walk_of
 from pyc.passes.bounds import plain_bounds
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
@@ -470,7 +470,8 @@ class _Scheduler:
             shared_rows = found if in_any_order else core
             return RowStages(self.nest, loops, shared_rows, self._independent, tasks).stages()
         core = found
-        body = around(self.locals, self._along_rows(core, self.nest.row_width(core)))
+        among = loops[-1].var if loops and any(isinstance(s, Reduce) for s in core) else None
+        body = around(self.locals, self._along_rows(core, self.nest.row_width(core), among))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
         return (self.nest.stage("", self._rows(loops, body, parallel)),)
@@ -490,6 +491,7 @@ class _Scheduler:
             core,
             width,
             self._allocate,
+            self.nest,
             lambda s: self._stored_row(s, width),
             lambda region, rows: self._stored_rows(region, rows, width),
             parallel=parallel,
@@ -519,7 +521,8 @@ class _Scheduler:
         body = lanes.reduce(found.reduce.results, elements)
         return around(self.locals, [*body, *self._along_rows(found.after, width)])
 
-    def _along_rows(self, core: Body, width: int) -> list[Stmt]:
+    def _along_rows(self, core: Body, width: int, row: Var | None = None) -> list[Stmt]:
+        """The regions of a row; `row` is its number, of a program that reduces many."""
         body: list[Stmt] = []
         for before, s in absorbed(core, self.nest.simplify, TINY + 1):
             if isinstance(s, Reduce) and is_free(s) and (row_length(s) or 0) > TINY:
@@ -529,7 +532,8 @@ class _Scheduler:
                 lanes = AcrossLanes(found.types, s.monoid, self._allocate, width)
                 body += lanes.reduce(s.results, found)
             elif isinstance(s, For):
-                body += self._stored_row(s, width)
+                stored = self._stored_row(s, width)
+                body += stored if row is None else next_rows_asked_for(stored, self.nest, row, 1)
             else:
                 body.append(s)
         return body

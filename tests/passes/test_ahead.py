@@ -15,8 +15,8 @@ from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
 from pyc.ir.loops import For, Kernel, Kind, Prefetch, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
-from pyc.passes import optimise
-from pyc.passes.ahead import FAR, PAGE
+from pyc.passes import ahead, optimise
+from pyc.passes.ahead import FAR, FORESEEN, PAGE, ROW_BYTES, ROWS_FROM
 from pyc.passes.memory import plan
 from pyc.runtime.threads import set_num_threads
 from tests.passes.test_lower_updates import numbers
@@ -146,3 +146,62 @@ def test_bits_are_those_of_the_interpreter_with_any_threads(name: str) -> None:
             assert same_bits(pyc.jit(function)(*arguments), wanted[0])
     finally:
         set_num_threads(None)
+
+
+def centred(rows: Any) -> Any:
+    """Each row without its mean: reads it twice."""
+    return rows - rows.mean(axis=1, keepdims=True)
+
+
+def shares(rows: Any) -> Any:
+    """Each row over the sum of its exponentials."""
+    e = np.exp(rows)
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def lines_asked(kernel: Kernel) -> set[tuple[str, Any]]:
+    return {(s.buffer.role, s.index) for s in asked([kernel])}
+
+
+@pytest.mark.parametrize("length", [100, 128, 300, 1024])
+def test_a_row_program_asks_for_the_rows_of_its_next_turn(length: int) -> None:
+    """What it reads and what it stores, while it stores; a group of short rows for the next group.
+    Both arrays have one shape, so each line of the one is a line of the other."""
+    (kernel,) = kernels(centred, numbers(ROWS_FROM // (4 * length) + 1, length, dtype=np.float32))
+    found = lines_asked(kernel)
+    assert {role for role, _ in found} == {"in", "out"}
+    assert len({i for r, i in found if r == "in"}) == len({i for r, i in found if r == "out"})
+
+
+def test_only_stored_rows_are_asked_for_of_arrays_beyond_the_caches() -> None:
+    (kernel,) = kernels(centred, numbers(FORESEEN // 4096 + 1, 1024, dtype=np.float32))
+    assert {role for role, _ in lines_asked(kernel)} == {"out"}
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (centred, (ROWS_FROM // 4096 - 1, 1024)),  # small enough to be near
+        (centred, (16, ROW_BYTES // 4 + 64)),  # a row that would push out the one before
+        (lambda rows: rows.sum(axis=1), (2048, 1024)),  # stores no row
+        (lambda rows: rows * 2.0, (2048, 1024)),  # has no turns
+    ],
+)
+def test_other_rows_are_not_asked_for(function: Callable[..., Any], shape: Any) -> None:
+    assert not asked(kernels(function, numbers(*shape, dtype=np.float32)))
+
+
+@pytest.mark.parametrize("function", [centred, shares])
+@pytest.mark.parametrize("shape", [(37, 100), (64, 33), (9, 300), (5, 2000)])
+def test_what_is_asked_for_changes_nothing(
+    function: Callable[..., Any], shape: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last rows ask for places behind the arrays."""
+    rows = numbers(*shape, dtype=np.float32)
+    plain = pyc.jit(function)(rows)
+    monkeypatch.setattr(ahead, "ROWS_FROM", 0)
+    pyc.clear_caches()
+    with pyc.config.using(cache="off"):
+        found = pyc.jit(function)
+        assert same_bits(found(rows), plain)
+        assert "prefetch" in found.compile(rows).as_text("kernels")
