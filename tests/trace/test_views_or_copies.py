@@ -13,14 +13,17 @@ import pyc
 from pyc.errors import PycError, ShapeError
 
 MADE = """
-a.T | a.mT | a.real | a.imag | a.view() | a.ravel() | a.flatten() | a.squeeze() | a.copy() | a.conj()
+a.T | a.mT | a.real | a.imag | a.view() | a.ravel() | a.flatten() | a.squeeze() | a.copy()
+a.conj()
 a.reshape(-1) | a.reshape(a.shape) | a.round() | a.clip(None) | a.transpose() | a.diagonal()
-a.astype(float, copy=False) | a.astype(float) | a.astype(np.float32, copy=False) | a.swapaxes(0, -1)
+a.astype(float, copy=False) | a.astype(float) | a.astype(np.float32, copy=False)
+a.swapaxes(0, -1)
 a[...] | a[()] | a[None] | a[..., None] | a[:, None] | a[0] | a[0, ...] | a[[0]] | a[True] | a[::-1]
 a[1:] | list(a)[0] | +a | abs(a)
 np.flip(a) | np.flip(a, ()) | np.flip(a, 0) | np.fliplr(a) | np.flipud(a) | np.rot90(a)
 np.rot90(a, 4) | np.roll(a, 0) | np.squeeze(a) | np.ravel(a) | np.transpose(a) | np.permute_dims(a)
-np.atleast_1d(a) | np.atleast_2d(a) | np.atleast_3d(a) | np.expand_dims(a, 0) | np.moveaxis(a, 0, -1)
+np.atleast_1d(a) | np.atleast_2d(a) | np.atleast_3d(a) | np.expand_dims(a, 0)
+np.moveaxis(a, 0, -1)
 np.rollaxis(a, 0) | np.swapaxes(a, 0, -1) | np.matrix_transpose(a) | np.unstack(a)[0]
 np.real(a) | np.imag(a) | np.conj(a) | np.positive(a) | np.real_if_close(a)
 np.asarray(a) | np.asanyarray(a) | np.array(a) | np.array(a, copy=False) | np.copy(a)
@@ -31,7 +34,8 @@ np.meshgrid(a, copy=False)[0] | np.split(a, 1)[0] | np.array_split(a, 2)[0] | np
 np.diag(a) | np.diagonal(a) | np.triu(a) | np.tril(a, 9) | np.take(a, [0], axis=0) | np.take(a, 0)
 np.hstack([a]) | np.vstack([a]) | np.stack([a])[0] | np.block([a]) | np.concatenate([a], axis=None)
 np.delete(a, [], axis=0) | np.insert(a, 0, []) | np.append(a, []) | np.repeat(a, 1) | np.tile(a, 1)
-np.pad(a, 0) | np.resize(a, a.shape) | np.where(True, a, a) | np.select([True], [a]) | np.choose(0, [a])
+np.pad(a, 0) | np.resize(a, a.shape) | np.where(True, a, a) | np.select([True], [a])
+np.choose(0, [a])
 np.compress([True], a, axis=0) | np.sort(a) | np.einsum("...", a) | np.einsum("i->i", a)
 np.einsum("ij->ji", a) | np.einsum("ii->i", a) | np.lib.stride_tricks.sliding_window_view(a, 1)
 """
@@ -92,8 +96,10 @@ def test_what_is_changed_afterwards_is_seen_where_numpy_shares_memory(
 
 
 SHAPES_OF_OUT = """
-np.cumsum(x[:1], out=c) | np.cumsum(x, out=c) | x.cumsum(out=c) | np.sum(x, out=c[0]) | np.prod(x, out=c)
-np.sum(x, axis=0, out=c[0, :1]) | np.add.reduce(x, out=c[0, :1]) | np.add.accumulate(x[:1], out=c[0])
+np.cumsum(x[:1], out=c) | np.cumsum(x, out=c) | x.cumsum(out=c) | np.sum(x, out=c[0])
+np.prod(x, out=c)
+np.sum(x, axis=0, out=c[0, :1]) | np.add.reduce(x, out=c[0, :1])
+np.add.accumulate(x[:1], out=c[0])
 np.mean(x[:, None], axis=1, out=c) | np.argmax(c[:, :1], axis=0, out=n[0])
 np.max(c, axis=0, out=c) | np.matmul(c[:1], np.eye(3), out=c) | np.dot(c[:1], np.eye(3), out=c)
 np.concatenate([c[:1]], out=c) | np.stack([x], out=c) | np.var(c, out=c) | np.trace(c, out=c)
