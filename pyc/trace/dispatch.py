@@ -276,12 +276,12 @@ def _without_out(
     return (out[0] if isinstance(out, tuple) else out), args, given
 
 
-_STRETCHED = frozenset(
-    (np.clip, np.fix, np.isneginf, np.isposinf, np.outer, np.einsum, np.quantile, np.percentile)
-    + (np.nanquantile, np.nanpercentile, np.nanmedian)
-)
-"""Functions whose result NumPy broadcasts to the shape of `out=`. Of others it must have that shape:
-NumPy raises, so that a mistake in a shape is not hidden."""
+_STRETCHED = {
+    *(np.clip, np.fix, np.isneginf, np.isposinf, np.outer, np.einsum, np.quantile, np.percentile),
+    *(np.nanquantile, np.nanpercentile, np.nanmedian),
+}
+"""Functions whose result NumPy broadcasts to the shape of `out=`. Of others it must have that
+shape: NumPy raises, so that a mistake in a shape is not hidden."""
 
 
 def _given(out: Any, found: Any, what: str, where: Any = True, core: int | None = 0) -> Any:

@@ -427,7 +427,7 @@ class ArrayMemory:
         while True:
             for rival in first.rivals:
                 if rival.owner.open and not rival.is_lost:
-                    here = current()
+                    here: Any = current()
                     (rival if rival.owner is here else here.lift(rival)).lose()
             if first.outer is None:
                 break
