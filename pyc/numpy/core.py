@@ -198,7 +198,9 @@ def converted(x: Any, dtype: DType) -> Any:
     loses = dtype_of(x).is_complex and dtype.kind not in ("complex", "bool")
     if loses and weak_type(x) is None:
         _warn_of_lost_parts()
-        x = bind1("real", x)
+        real = bind1("real", x)
+        # The parts are a view; what a type is asked for has memory of its own.
+        return separated(real, (x,)) if dtype_of(real) is dtype else cast(real, dtype)
     return cast(x, dtype)
 
 

@@ -381,7 +381,7 @@ def einsum(
             current, result = _pair(current, result, following, x, later, output)
         items.append((current, result))
     found = _finish(*items[0], output)
-    return found if is_view else separated(found, xs)
+    return found if is_view and output else separated(found, xs)
 
 
 def _spelled(given: Sequence[Any]) -> tuple[str, tuple[Any, ...]]:

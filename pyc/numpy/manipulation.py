@@ -365,6 +365,8 @@ def flip(x: Any, axis: Any = None) -> Any:
     x = asarray(x)
     shape = shape_of(x)
     axes = axes_of("flip", axis, len(shape))
+    if not shape:
+        return current().separate(x, (x,))  # `x[()]`, a scalar
     return x if 0 in shape else reverse(x, axes)
 
 

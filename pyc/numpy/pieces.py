@@ -37,6 +37,7 @@ from pyc.numpy.core import (
     part,
     possible,
     result_dtype,
+    separated,
     several,
     shape_of,
     structural,
@@ -247,7 +248,8 @@ def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """
     x = moveaxis(x, axis, 0)
     shape = shape_of(x)
-    return tuple(reshape(part(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
+    found = tuple(reshape(part(x, 0, k, 1), shape[1:]) for k in range(shape[0]))
+    return found if shape[1:] else separated(found, ())  # elements of a line are scalars
 
 
 def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:

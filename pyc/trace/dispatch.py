@@ -124,7 +124,7 @@ def _nan_to_num(
     if copy:
         return found
     _change(x, found, "np.nan_to_num")
-    return x
+    return x if type_of(x).rank else separated(x, (x,))  # `x[()]`, a scalar
 
 
 def _text(x: Any) -> str:
@@ -239,7 +239,10 @@ def _call_function(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
     out, args, kwargs = _without_out(function, args, kwargs)
     positional, named = _arranged(function, ours, args, kwargs)
     found = ours(*positional, **named)
-    return found if out is None else _given(out, found, f"{name_of(function)}: `out=`")
+    if out is None:
+        return found
+    core = 0 if function in _STRETCHED else None
+    return _given(out, found, f"{name_of(function)}: `out=`", core=core)
 
 
 @cache
@@ -273,13 +276,21 @@ def _without_out(
     return (out[0] if isinstance(out, tuple) else out), args, given
 
 
-def _given(out: Any, found: Any, what: str, where: Any = True) -> Any:
+_STRETCHED = {
+    *(np.clip, np.fix, np.isneginf, np.isposinf, np.outer, np.einsum, np.quantile, np.percentile),
+    *(np.nanquantile, np.nanpercentile, np.nanmedian),
+}
+"""Functions whose result NumPy broadcasts to the shape of `out=`. Of others it must have that
+shape: NumPy raises, so that a mistake in a shape is not hidden."""
+
+
+def _given(out: Any, found: Any, what: str, where: Any = True, core: int | None = 0) -> Any:
     """`out`, changed to a result where `where` holds. A NumPy array outside of a trace is
-    written."""
+    written. core: how many of the last axes are not broadcast; None: the shapes are equal."""
     written = type(out) is np.ndarray and not is_tracing() and type(found) is not Array
     if is_concrete(out) and not written:
         _change(out, found, what)
-    new = updating.fitted(what, out, found)
+    new = updating.fitted(what, out, found, core)
     new = new if where is True else updating.under_mask(what, out, new, where)
     if written:
         np.copyto(out, new)
@@ -423,10 +434,11 @@ def _call_ufunc(
         if where is not True and ufunc is np.power:  # what is not asked for must not fail
             inputs = (inputs[0], pnp.where(where, inputs[1], pnp.astype(inputs[1], np.int8) * 0))
         found = call_ufunc(ufunc, method, inputs, rest)
+        core = _core_axes(ufunc) if method in ("__call__", "outer") else None
         if not isinstance(found, tuple):
-            return _given(out, found, f"{name}: `out=`", where)
+            return _given(out, found, f"{name}: `out=`", where, core)
         return tuple(
-            f if o is None else _given(o, f, f"{name}: `out=`", where)
+            f if o is None else _given(o, f, f"{name}: `out=`", where, core)
             for o, f in zip(options["out"], found, strict=True)
         )
     rest = {k: v for k, v in options.items() if k != "out" and not keywords.changes_nothing(k, v)}
@@ -475,6 +487,14 @@ def _call_ufunc(
     else:
         found = on_device.run(run, given, {"axis": axis, **rest})
     return separated(found, inputs)
+
+
+def _core_axes(ufunc: np.ufunc) -> int:
+    """How many axes of a result are no axes of a loop: two of a product of matrices."""
+    if not ufunc.signature:
+        return 0
+    names = ufunc.signature.rpartition("->")[2].strip("()")
+    return len(names.split(",")) if names else 0
 
 
 def _running_axis(name: str, axis: Any, given: ArrayType) -> Any:

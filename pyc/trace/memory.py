@@ -238,12 +238,13 @@ class ArrayMemory:
     `argument`: whether the memory is the caller's; `boxed`: of rank 0, whether NumPy makes an array
     of it and not a scalar; `dense`: whether it was made in row-major order, whatever the value;
     `made`: the value that it was made with; `viewed`, `step`: the array of which it is a view, and
-    how; `rivals`: arrays that may share its memory: which of them do depends on data.
+    how; `rivals`: arrays that may share its memory: which of them do depends on data; `named`: the
+    array of a variable of which this is the value alone, in the same memory.
     """
 
     __slots__ = (
-        *("_seen", "_value", "argument", "boxed", "dense", "made", "outer", "owner", "rivals"),
-        *("step", "type", "viewed"),
+        *("_seen", "_value", "argument", "boxed", "dense", "made", "named", "outer", "owner"),
+        *("rivals", "step", "type", "viewed"),
     )
 
     def __init__(self, owner: Owner, value: Value, outer: Self | None = None) -> None:
@@ -259,6 +260,7 @@ class ArrayMemory:
         self.step: Step | None = None
         self._seen: Value | None = None
         self.rivals: list[Self] = []
+        self.named: Self | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -425,7 +427,8 @@ class ArrayMemory:
         while True:
             for rival in first.rivals:
                 if rival.owner.open and not rival.is_lost:
-                    current().lift(rival).lose()
+                    here: Any = current()
+                    (rival if rival.owner is here else here.lift(rival)).lose()
             if first.outer is None:
                 break
             first = first.outer
@@ -464,9 +467,11 @@ class ArrayMemory:
     def origin(self) -> Self:
         """The array whose memory it is in, of the outermost trace."""
         array = self.memory
-        while array.outer is not None:
-            array = array.outer.memory
-        return array
+        while True:
+            further = array.named if array.outer is None else array.outer
+            if further is None:
+                return array
+            array = further.memory
 
     def is_same_part(self, other: Self) -> bool:
         """Whether the two are made by the same steps from one array."""

@@ -244,7 +244,10 @@ class Trace(Interpreter):
         if known is not None:
             return known[1]
         if self.parent is not None:
-            tracer = self._capture(id(array), self.parent.lift(array), type_of(array), None)
+            outer = self.parent.lift(array)
+            # Equal arrays may be one constant there, and are then one capture here.
+            key = id(outer.value if isinstance(outer, Tracer) else outer)
+            tracer = self._capture(key, outer, type_of(array), None)
         elif isinstance(array, DeviceArray):
             raise TraceError(
                 f"an array on {array.device} that is not an argument, {array.type}, meets a traced "

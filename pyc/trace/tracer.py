@@ -141,7 +141,7 @@ class Tracer(ArrayMemory, ArrayMethods):
     """A value of a trace. owner: the trace; value: its name in the Graph; weak: the Python number
     type it stands for, None for arrays and NumPy scalars."""
 
-    __slots__ = ("bound", "required", "weak")
+    __slots__ = ("alone", "bound", "required", "weak")
 
     def __init__(
         self,
@@ -157,19 +157,29 @@ class Tracer(ArrayMemory, ArrayMethods):
         self.bound: tuple[Any, str, Location | None] | None = None
         """Whether the variable has a value, traced, its name, and where it may get one; None if it
         has one."""
+        self.alone: Tracer | None = None
+        """See `bare`."""
         self.required = False
         """Whether it had `bound` when it was used: it may have had no value until then."""
 
     def bare(self) -> Tracer:
-        """The same value, whether the variable has one or not."""
-        return self if self.bound is None else Tracer(self.owner, self._value, self.weak)
+        """The same value in the same memory, whether the variable has one or not."""
+        if self.bound is None:
+            return self
+        if self.alone is None:
+            self.alone = Tracer(self.owner, self._value, self.weak, outer=self.outer)
+            self.alone.named = self
+        found = self.alone
+        found.argument, found.boxed, found.dense = self.argument, self.boxed, self.dense
+        found.viewed, found.step, found._seen = self.viewed, self.step, self._seen
+        return found
 
     def require(self) -> None:
         """From now on it has a value, or the program fails."""
         assert self.bound is not None
         (bound, name, _), self.bound, self.required = self.bound, None, True
         found = bind(
-            "require", Tracer(self.owner, self._value), _spread(bound, self.shape), name=name
+            "require", Tracer(self.owner, self.value), _spread(bound, self.shape), name=name
         )
         self._value = self.made = found[0].value
 

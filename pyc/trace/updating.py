@@ -36,9 +36,9 @@ def fits(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
     return extra >= 0 and all(n in (1, m) for n, m in zip(shape, target[extra:], strict=True))
 
 
-def fitted(what: str, array: Any, found: Any) -> Any:
+def fitted(what: str, array: Any, found: Any, core: int | None = 0) -> Any:
     """A result that is to be stored in `array`: of its shape, cast to its dtype as NumPy's "same
-    kind" allows.
+    kind" allows. core: how many of the last axes are not broadcast; None: no axis is.
 
     raises DTypeError: a cast to a lower kind; ShapeError: another shape
     """
@@ -51,7 +51,8 @@ def fitted(what: str, array: Any, found: Any) -> Any:
             place=location.here(),
         )
     if new.shape != old.shape:
-        if not fits(new.shape, old.shape):
+        same = core is not None and new.shape[new.rank - core :] == old.shape[old.rank - core :]
+        if not same or not fits(new.shape, old.shape):
             raise ShapeError(
                 f"{what}: the result has shape {new.shape}, the array {old.shape}",
                 fix="Make a new array: `a = a + b`.",

@@ -165,3 +165,30 @@ def test_tracing_time_grows_linearly() -> None:
 
     small, large = chain(500), chain(4000)
     assert large < 8 * small * 4, (small, large)
+
+
+def test_equal_arrays_of_a_branch_are_one_capture() -> None:
+    """Each list of indices is an array; equal ones are one constant around the branch."""
+
+    def f(x, y):
+        a, b = x.copy(), x.copy()
+        if y > 0:
+            a[[1, 0]] += a[[1, 0]]
+            b += 1
+        return a, b
+
+    x = np.arange(3.0)
+    for y in (np.array(1.0), np.array(-1.0)):
+        for expected, found in zip(f(x, y), jit(f)(x, y), strict=True):
+            assert np.array_equal(found, expected)
+
+
+def test_equal_arrays_of_a_loop_are_one_capture() -> None:
+    def f(x, n):
+        a = x.copy()
+        for _ in range(n):
+            a[[1, 0]] = a[[0, 2]] - a[[0, 2]] * a[[1, 0]]
+        return a
+
+    x = np.arange(3.0)
+    assert np.array_equal(jit(f)(x, np.array(3)), f(x, 3))
