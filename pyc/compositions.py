@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
+from pyc import wrong_arguments
 from pyc.errors import PycError
 from pyc.interpreter import current, is_tracing
 from pyc.jit import jit
@@ -50,12 +51,16 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def door(*args: P.args, **kwargs: P.kwargs) -> R:
-        if is_tracing():
-            return function(*args, **kwargs)
         try:
             return function(*args, **kwargs)
         except PycError as error:
-            location.trim(error.at(location.here()))
+            if not is_tracing():
+                location.trim(error.at(location.here()))
             raise
+        except (TypeError, ValueError, MemoryError) as error:
+            clearer = wrong_arguments.of_pyc(error, function.__name__, function, args, kwargs)
+            if clearer is None:
+                raise
+            raise clearer.at(location.here()) from error
 
     return door

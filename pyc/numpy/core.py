@@ -173,6 +173,10 @@ def to_dtype(dtype: Any) -> DType:
         return dtype
     if isinstance(dtype, type) and dtype in WEAK:
         return WEAK[dtype]
+    if isinstance(dtype, (np.ndarray, np.generic)):
+        raise DTypeError(
+            f"a dtype is asked for, got an array of {dtype.dtype}", fix="Pass its `.dtype`."
+        )
     try:
         found = dt.of(dtype)
     except TypeError:
@@ -371,7 +375,10 @@ def axes_of(name: str, axis: Any, rank: int) -> Shape:
 def is_axis_of_number(axis: Any, rank: int) -> bool:
     """Whether a number is asked for its only axis, which many of NumPy's functions take: as no axis
     if they reduce, else as that of a line of one element."""
-    return rank == 0 and hasattr(axis, "__index__") and axis.__index__() in (0, -1)
+    if rank or getattr(axis, "ndim", 0) or not hasattr(axis, "__index__"):
+        return False
+    integer = not isinstance(axis, np.ndarray) or axis.dtype.kind in "iu"
+    return integer and axis.__index__() in (0, -1)
 
 
 def reduced_axes(name: str, axis: Any, rank: int) -> Shape:
@@ -468,6 +475,8 @@ def to_shape(name: str, shape: Any) -> Shape:
     """A shape from an integer or a sequence of them; ShapeError for negative ones."""
     shape = structural(shape) if getattr(shape, "ndim", 0) else shape
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if any(type(n) is bool for n in items):
+        raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}")
     try:
         found = tuple(int(n.__index__()) for n in items)
     except (AttributeError, TypeError):

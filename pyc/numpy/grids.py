@@ -20,6 +20,7 @@ from pyc.numpy.indexing import gather
 from pyc.numpy.manipulation import reshape
 from pyc.numpy.pieces import stack
 from pyc.numpy.sorting import nonzero, searchsorted
+from pyc.wrong_arguments import needs_function
 
 __all__ = [
     "diag_indices",
@@ -128,6 +129,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     [[0, 1], [0, 1]]
     """
     size, rank = _known("diag_indices", n, ndim)
+    rank = integer("diag_indices", "`ndim`", rank)
     line = arange(integer("diag_indices", "the length", size))
     return tuple(line for _ in range(rank))
 
@@ -174,7 +176,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Any
     n: int; k: what the function takes; ones: (n, n), int64  ->  two arrays of one length, the rows
     and the columns, int64
     raises ConcretizationError: n is traced, or the mask depends on traced values; ShapeError: n <
-    0, or a mask of rank 0; DTypeError: n is no integer, or the mask no array
+    0, or a mask of rank 0; DTypeError: n is no integer, the mask no array, or made by no function
 
     NumPy: `numpy.mask_indices`.
 
@@ -182,6 +184,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Any
     [[0, 1, 1], [0, 0, 1]]
     """
     (size,) = _known("mask_indices", n)
+    needs_function("mask_indices", "mask_func", mask_func)
     ones = np.ones(to_shape("mask_indices", (size, size)), np.int64)
     found: tuple[Any, ...] = nonzero(mask_func(constant(ones), k))
     return found

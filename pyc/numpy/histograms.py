@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from pyc.errors import ArgumentError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -134,6 +134,8 @@ def _counted(
     if weights is not None and shape_of(asarray(weights)) != shape_of(lines[0]):
         raise ShapeError(f"{name}: weights {type_text(asarray(weights))} for {type_text(lines[0])}")
     number = is_number(structural(bins))
+    if not number and not hasattr(bins, "__iter__"):
+        raise DTypeError(f"{name}: bins are numbers or edges, got {bins!r}")
     each = [bins] * rank if number else list(bins)
     if any(isinstance(b, str) for b in each):
         raise ArgumentError(

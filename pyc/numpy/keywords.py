@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from pyc import wrong_arguments
 from pyc.array import Array, moved
 from pyc.device import device_named
 from pyc.errors import ArgumentError, DTypeError, UnsupportedOpError
@@ -274,10 +275,13 @@ def explained(
                 return found
         try:
             found = function(*args, **kwargs)
-        except TypeError as error:
+        except (TypeError, ValueError, MemoryError) as error:
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
-            if entered:
-                raise
+            if entered or not isinstance(error, TypeError):
+                clearer = wrong_arguments.of_pyc(error, shown, function, args, kwargs)
+                if clearer is None:
+                    raise
+                raise clearer from error
             if _as_numpy_has_it(function, theirs, args, kwargs):
                 return _by_dispatch(theirs, args, kwargs)
             asked = {k: kwargs.pop(k) for k in more if k in kwargs}

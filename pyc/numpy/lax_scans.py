@@ -18,6 +18,7 @@ from pyc.numpy.creation import asarray
 from pyc.numpy.manipulation import flip, reshape
 from pyc.numpy.pieces import concat, stack
 from pyc.numpy.transcendental import logaddexp
+from pyc.wrong_arguments import needs_function
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -60,8 +61,10 @@ def associative_scan(
     slices at once along `axis`; elems: a tree of arrays, equally long along `axis`; reverse: last
     to first. Returns a tree like `elems`: at each place the combination of the slices up to it.
 
-    raises ShapeError: the arrays differ in length along `axis`, or fn gives other shapes
+    raises DTypeError: fn is no function; ShapeError: the arrays differ in length along `axis`, or
+    fn gives other shapes
     """
+    needs_function("associative_scan", "fn", fn)
     leaves, treedef = tree.flatten(elems)
     arrays = [asarray(x) for x in leaves]
     if not arrays:

@@ -199,6 +199,11 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
     >>> multi_dot([[[1, 2], [3, 4]], [[1, 2], [3, 4]], [1, 1]])
     array([17, 37])
     """
+    if not hasattr(arrays, "__iter__"):
+        raise DTypeError(
+            f"multi_dot: needs a sequence of arrays, got {type(arrays).__name__}",
+            fix="Write `multi_dot([a, b, c])`.",
+        )
     items = [asarray(x) for x in arrays]
     if len(items) < 2:
         raise ShapeError(f"multi_dot: needs two arrays or more, got {len(items)}")

@@ -492,6 +492,8 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
         except (TypeError, ValueError):
             raise ArgumentError(f"histogram: a range is (low, high), got {range!r}") from None
         limits = structural((first, last))
+        if any(shape_of(value(limit)) for limit in limits):
+            raise ArgumentError(f"histogram: a range is (low, high), got {range!r}")
         if any(dtype_of(value(limit)).is_complex for limit in limits):
             raise DTypeError(f"histogram: a range is of real numbers, got {range!r}")
         if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):

@@ -79,8 +79,8 @@ def argsort(
 
     x: any shape and dtype  ->  the same shape, or a line
     kind: as in `sort`: every kind is the stable one, whatever `stable` is
-    raises AxisError: no such axis; ArgumentError: another kind; DTypeError: no numbers, or an axis
-    that is no integer
+    raises AxisError: no such axis; ArgumentError: another kind; DTypeError: no numbers, an axis
+    that is no integer, or `descending` no bool
 
     NumPy: `numpy.argsort`.
 
@@ -100,6 +100,9 @@ def _check_kind(name: str, kind: str | None) -> None:
 
 
 def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
+    if not isinstance(descending, (bool, int, np.bool)):
+        raise DTypeError(f"{op}: `descending` is True or False, got {descending!r}")
+    descending = bool(descending)
     x = asarray(x)
     if op == "argsort" or axis is None:
         x, place = as_lines(op, x, axis)

@@ -370,7 +370,7 @@ def degrees_less(name: str, ddof: Any, correction: Any) -> float:
     less = ddof if correction is None else correction
     if correction is not None and type(ddof) in WEAK and ddof:
         raise ArgumentError(f"{name}: both `ddof` and `correction`", fix="Give one of them.")
-    if not hasattr(less, "__float__"):
+    if isinstance(less, type) or not hasattr(less, "__float__"):
         raise DTypeError(f"{name}: `ddof` is a real number, got {less!r}")
     return float(less)
 

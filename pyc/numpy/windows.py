@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ConcretizationError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number, is_tracing
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -57,6 +57,10 @@ def _number(name: str, count: Any) -> float:
         )
     if not is_number(size) or isinstance(size, complex):
         raise DTypeError(f"{name}: the number of points must be a real number, got {size!r}")
+    if not abs(size) < 2**62:
+        raise ArgumentError(
+            f"{name}: no window has {size!r} points", fix="Give the length of the array."
+        )
     return float(size)
 
 
@@ -88,7 +92,8 @@ def hanning(M: int) -> Any:
     """The Hann window: 0.5 + 0.5 cos(pi n / (M - 1)) for n = 1 - M, 3 - M, ..., M - 1.
 
     M: int  ->  (M,), float64; empty for M < 1
-    raises ConcretizationError: M is traced; DTypeError: M is no real number
+    raises ConcretizationError: M is traced; DTypeError: M is no real number; ArgumentError: it is
+    beyond every array, or NaN
 
     NumPy: `numpy.hanning`.
 
@@ -102,7 +107,8 @@ def hamming(M: int) -> Any:
     """The Hamming window: 0.54 + 0.46 cos(pi n / (M - 1)) for n = 1 - M, 3 - M, ..., M - 1.
 
     M: int  ->  (M,), float64; empty for M < 1
-    raises ConcretizationError: M is traced; DTypeError: M is no real number
+    raises ConcretizationError: M is traced; DTypeError: M is no real number; ArgumentError: it is
+    beyond every array, or NaN
 
     NumPy: `numpy.hamming`.
 
@@ -117,7 +123,8 @@ def blackman(M: int) -> Any:
     3 - M, ..., M - 1.
 
     M: int  ->  (M,), float64; empty for M < 1
-    raises ConcretizationError: M is traced; DTypeError: M is no real number
+    raises ConcretizationError: M is traced; DTypeError: M is no real number; ArgumentError: it is
+    beyond every array, or NaN
 
     NumPy: `numpy.blackman`.
 
@@ -131,7 +138,8 @@ def bartlett(M: int) -> Any:
     """The triangle with zeros at its ends.
 
     M: int, the number of points  ->  (M,), float64; empty for M < 1
-    raises ConcretizationError: M is traced; DTypeError: M is no real number
+    raises ConcretizationError: M is traced; DTypeError: M is no real number; ArgumentError: it is
+    beyond every array, or NaN
 
     NumPy: `numpy.bartlett`.
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 import pyc.numpy as pnp
-from pyc.compositions import public, run
-from pyc.errors import ArgumentError
+from pyc.compositions import public
+from pyc.compositions import run as run_as_program
+from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.numpy import core, factorisations, solvers
 from pyc.numpy.creation import iota
@@ -51,6 +52,11 @@ def _transpose(name: str, trans: Any) -> int:
 # --- triangles ------------------------------------------------------------------------------------
 
 
+def _run(name: str, function: Any, *arrays: Any, fixed: tuple[Any, ...] = ()) -> Any:
+    """What a program gives of matrices, which may be lists of rows."""
+    return run_as_program(name, function, *map(pnp.asarray, arrays), fixed=fixed)
+
+
 @public
 def solve_triangular(
     a: Any,
@@ -73,7 +79,7 @@ def solve_triangular(
         *(_transpose("solve_triangular", trans), bool(lower), bool(unit_diagonal)),
         bool(check_finite),
     )
-    return run("linalg.solve_triangular", _solve_triangular, a, b, fixed=fixed)
+    return _run("linalg.solve_triangular", _solve_triangular, a, b, fixed=fixed)
 
 
 def _solve_triangular(
@@ -89,6 +95,21 @@ def _triangular(a: Any, b: Any, trans: int, lower: bool, unit: bool) -> Any:
     )
 
 
+def _factored(name: str, parameter: str, maker: str, given: Any) -> tuple[Any, Any]:
+    """The pair of a factorisation.
+
+    raises DTypeError: what has no items; ArgumentError: no two items
+    """
+    fix = f"Give `{name}` what `{maker}` gives."
+    if not isinstance(given, (tuple, list)):
+        raise DTypeError(f"linalg.{name}: `{parameter}` is a pair, got one thing", fix=fix)
+    if len(given) != 2:
+        raise ArgumentError(
+            f"linalg.{name}: `{parameter}` is a pair, got {len(given)} items", fix=fix
+        )
+    return given[0], given[1]
+
+
 @public
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
@@ -102,7 +123,7 @@ def cho_factor(
     what is not finite
     """
     fixed = (bool(lower), bool(check_finite))
-    factor = run("linalg.cho_factor", _cho_factor, a, fixed=fixed)
+    factor = _run("linalg.cho_factor", _cho_factor, a, fixed=fixed)
     batch = core.shape_of(factor)[:-2]
     return factor, pnp.full(batch, fixed[0]) if batch else fixed[0]
 
@@ -122,9 +143,10 @@ def cho_solve(
 ) -> Any:
     """The x with a @ x = b, by what `cho_factor` gives for a.
 
-    raises ArgumentError: some matrices of a batch are upper, and some lower
+    raises ArgumentError: some matrices of a batch are upper, and some lower, or no two items;
+    DTypeError: what is no pair
     """
-    factor, lower = c_and_lower
+    factor, lower = _factored("cho_solve", "c_and_lower", "cho_factor", c_and_lower)
     sides = np.unique(np.asarray(core.structural(lower), bool))
     if sides.size > 1:
         raise ArgumentError(
@@ -132,7 +154,7 @@ def cho_solve(
             fix="Solve them apart, or take all factors by one `lower`.",
         )
     fixed = (bool(sides.size and sides[0]), bool(check_finite))
-    return run("linalg.cho_solve", _cho_solve, factor, b, fixed=fixed)
+    return _run("linalg.cho_solve", _cho_solve, factor, b, fixed=fixed)
 
 
 def _cho_solve(factor: Any, b: Any, lower: bool, check_finite: bool) -> Any:
@@ -150,7 +172,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 
     a: (..., m, n) -> (..., m, n), (..., min(m, n)); a singular matrix has factors, as in SciPy
     """
-    found: tuple[Any, Any] = run("linalg.lu_factor", _lu_factor, a, fixed=(bool(check_finite),))
+    found: tuple[Any, Any] = _run("linalg.lu_factor", _lu_factor, a, fixed=(bool(check_finite),))
     return found
 
 
@@ -169,9 +191,15 @@ def lu_solve(
     check_finite: bool = True,
 ) -> Any:
     """The x with a @ x = b, by what `lu_factor` gives for a; trans: as in `solve_triangular`."""
-    factors, pivots = lu_and_piv[0], pnp.asarray(lu_and_piv[1])
+    factors, pivots = _factored("lu_solve", "lu_and_piv", "lu_factor", lu_and_piv)
+    pivots = pnp.asarray(pivots)
+    if not core.shape_of(pivots):
+        raise ShapeError(
+            "linalg.lu_solve: the rows that were exchanged are an array, got a number",
+            fix="Give `lu_solve` what `lu_factor` gives.",
+        )
     fixed = (_transpose("lu_solve", trans), bool(check_finite))
-    return run("linalg.lu_solve", _lu_solve, factors, pivots, b, fixed=fixed)
+    return _run("linalg.lu_solve", _lu_solve, factors, pivots, b, fixed=fixed)
 
 
 def _lu_solve(factors: Any, pivots: Any, b: Any, trans: int, check_finite: bool) -> Any:
@@ -227,7 +255,7 @@ def lu(
     matrices of one element int64, as in SciPy
     """
     fixed = (bool(permute_l), bool(check_finite), bool(p_indices))
-    found: tuple[Any, ...] = run("linalg.lu", _lu, a, fixed=fixed)
+    found: tuple[Any, ...] = _run("linalg.lu", _lu, a, fixed=fixed)
     return found
 
 
@@ -274,7 +302,7 @@ def expm(A: Any) -> Any:  # noqa: N803 - as in SciPy
 
     raises LinearAlgebraError: not square matrices
     """
-    return run("linalg.expm", _expm, A)
+    return _run("linalg.expm", _expm, A)
 
 
 def _expm(a: Any) -> Any:

@@ -22,6 +22,7 @@ from pyc.trace.capture import tracing
 from pyc.trace.operand_trees import WIDTH, Placed, apart, in_view, leaf_input, lifted
 from pyc.trace.trace import Trace
 from pyc.trace.tracer import Tracer
+from pyc.wrong_arguments import needs_function
 
 
 @in_view
@@ -31,9 +32,9 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     index: an integer of shape (); operands: trees of arrays and numbers; branches: functions whose
     results have equal structures, shapes and dtypes (Python numbers take the dtype of the others).
 
-    raises DTypeError: results of other dtypes, no numbers, or an index that is no integer;
-    ShapeError: results of other shapes; TraceError: results of other structures; ArgumentError: no
-    branch
+    raises DTypeError: results of other dtypes, no numbers, an index that is no integer, or a branch
+    that is no function; ShapeError: results of other shapes; TraceError: results of other
+    structures; ArgumentError: no branch
 
     JAX: `jax.lax.switch`.
 
@@ -41,7 +42,14 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     array([1., 2.])
     """
     with Placed():
+        if not hasattr(branches, "__iter__"):
+            raise DTypeError(
+                "switch: `branches` is a sequence of functions, got one thing",
+                fix="Write `switch(index, [f, g], x)`.",
+            )
         branches = tuple(branches)
+        for k, branch in enumerate(branches):
+            needs_function("switch", f"branches[{k}]", branch)
         if not branches:
             raise ArgumentError("switch: needs at least one branch")
         type = type_of(index)
@@ -63,8 +71,9 @@ def cond(
     results have equal structures, shapes and dtypes (Python numbers take the dtype of the other
     branch).
 
-    raises DTypeError: results of other dtypes, or no numbers; ShapeError: results of other shapes,
-    or a `pred` that is no scalar; TraceError: results of other structures
+    raises DTypeError: results of other dtypes, no numbers, or a branch that is no function;
+    ShapeError: results of other shapes, or a `pred` that is no scalar; TraceError: results of other
+    structures
 
     JAX: `jax.lax.cond`.
 
@@ -85,6 +94,8 @@ def cond(
         else:
             index = int(bool(pred))
         names = ["false_fun", "true_fun"]
+        needs_function("cond", "true_fun", true_fun)
+        needs_function("cond", "false_fun", false_fun)
         return _branch("cond", index, (false_fun, true_fun), names, operands)
 
 

@@ -15,6 +15,14 @@ from pyc.numpy.core import axis_of, to_dtype, to_shape
 from pyc.trace import location
 from pyc.trace.bound import Mapped
 from pyc.trace.element_calls import vectorized
+from pyc.wrong_arguments import needs_function
+
+
+def _needs_function(name: str, parameter: str, given: Any) -> None:
+    try:
+        needs_function(name, parameter, given)
+    except DTypeError as error:
+        raise error.at(location.here()) from None
 
 
 def apply_along_axis(
@@ -65,6 +73,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     >>> apply_over_axes(pnp.sum, [[1, 2], [3, 4]], (0, 1)).tolist()
     [[10]]
     """
+    _needs_function("apply_over_axes", "func", func)
     found = pnp.asarray(a)
     rank = found.ndim
     for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
@@ -143,6 +152,7 @@ def fromfunction(
     >>> fromfunction(lambda i, j: i + j, (2, 2)).tolist()
     [[0.0, 1.0], [1.0, 2.0]]
     """
+    _needs_function("fromfunction", "function", function)
     return function(*pnp.indices(to_shape("fromfunction", shape), dtype), **kwargs)
 
 

@@ -35,6 +35,7 @@ from pyc.trace.operand_trees import (
 )
 from pyc.trace.trace import Input, Trace
 from pyc.trace.tracer import Tracer
+from pyc.wrong_arguments import needs_function
 
 # --- bodies of loops ------------------------------------------------------------------------------
 
@@ -100,7 +101,8 @@ def while_loop(
     init_val: pytree, whose structure, shapes and dtypes stay the same; cond_fun gives a bool.
 
     raises DTypeError: a carried value, which is named, changes its dtype, or `cond_fun` gives no
-    bool of shape (); ShapeError: it changes its shape; TraceError: it changes its structure
+    bool of shape (), or a function is none; ShapeError: it changes its shape; TraceError: it
+    changes its structure
 
     JAX: `jax.lax.while_loop`.
 
@@ -108,6 +110,8 @@ def while_loop(
     np.int64(192)
     """
     with Placed():
+        needs_function("while_loop", "cond_fun", cond_fun)
+        needs_function("while_loop", "body_fun", body_fun)
         init = apart(init_val, "init_val")
         return _while("while_loop", cond_fun, body_fun, init)
 
@@ -156,8 +160,8 @@ def fori_loop(
     as in `scan`, where the bounds are known.
 
     raises DTypeError: a carried value, which is named, changes its dtype, or a bound or `unroll` is
-    no integer; ShapeError: it changes its shape; TraceError: it changes its structure;
-    ArgumentError: `unroll` is negative, or of a loop whose length is not known
+    no integer, or `body_fun` no function; ShapeError: it changes its shape; TraceError: it changes
+    its structure; ArgumentError: `unroll` is negative, or of a loop whose length is not known
 
     JAX: `jax.lax.fori_loop`.
 
@@ -165,6 +169,7 @@ def fori_loop(
     np.int64(13)
     """
     with Placed():
+        needs_function("fori_loop", "body_fun", body_fun)
         for name, bound in (("lower", lower), ("upper", upper)):
             type = type_of(bound)
             if type.shape != () or not type.dtype.is_integer:
@@ -244,8 +249,9 @@ def scan(
     loop that runs, True for no loop at all (the results are the same).
 
     raises DTypeError: a carried value, which is named, changes its dtype, or a `length` or `unroll`
-    is no integer; ShapeError: it changes its shape, or the numbers of steps differ; TraceError: it
-    changes its structure, or `f` gives no pair; ArgumentError: `unroll` is negative
+    is no integer, or `f` no function; ShapeError: it changes its shape, or the numbers of steps
+    differ; TraceError: it changes its structure, or `f` gives no pair; ArgumentError: `unroll` is
+    negative
 
     JAX: `jax.lax.scan`.
 
@@ -253,6 +259,7 @@ def scan(
     (np.int64(6), array([0, 0, 1, 3]))
     """
     with Placed():
+        needs_function("scan", "f", f)
         stepped = apart(xs, "xs")
         size = _scan_length(stepped, length)
         factor = _factor("scan", unroll, size)
@@ -401,9 +408,10 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
     xs: pytree of arrays with equal first axes; batch_size: slices in one iteration of the loop
     that runs, which are mapped over as by `vmap`; what is left over comes last.
-    raises ShapeError: the first axes differ, or there is none
+    raises DTypeError: `f` is no function; ShapeError: the first axes differ, or there is none
     """
     with Placed():
+        needs_function("map", "f", f)
         stepped = apart(xs, "xs")
         size = _scan_length(stepped, None)
         batch = 1 if batch_size is None else _factor("map", batch_size, size, "batch_size")

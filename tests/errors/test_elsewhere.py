@@ -160,8 +160,11 @@ def test_a_level_that_is_not_there(golden: Any) -> None:
         lambda: pnp.add(1, 2, out=(np.zeros(()), np.zeros(()))),
         lambda: pnp.modf(1.5, out=np.zeros(())),
         lambda: pnp.quantile([1, 2], 0.5, weights=[0, 0], method="inverted_cdf"),
+        lambda: pnp.angle(1.0, deg=np.ones(3)),
+        lambda: pnp.arange(10**15),
+        lambda: pnp.linalg.multi_dot(3.0),
     ],
-    ids=["no array", "too many", "too few", "no weight"],
+    ids=["no array", "too many", "too few", "no weight", "switch", "memory", "chain"],
 )
 def test_arguments_outside_of_a_trace(call: Any, golden: Any) -> None:
     golden(text_of(call))

@@ -53,6 +53,10 @@ ONE_OF_MANY = {
         "trace/raising.py",
         "{}, {}",
     ): "errors/test_refused/test_refused[traces-raised_with_a_traced_value].txt",
+    (
+        "wrong_arguments.py",
+        "{}: {}{}",
+    ): "errors/test_elsewhere/test_arguments_outside_of_a_trace[memory].txt",
     ("trace/raising.py", "{}: {}"): "trace/test_rolled/test_refused[raises_in_a_branch].txt",
     # The next ones pass on a message that is a site of its own: of an `Effect`, of an `Unstable`.
     (

@@ -190,3 +190,13 @@ def test_failures() -> None:
     for trans in (3, "H"):
         with pytest.raises(ValueError, match="trans"):
             pl.lu_solve((np.eye(2), np.arange(2)), np.ones(2), trans=trans)
+
+
+def test_lists_of_rows_are_matrices_in_a_trace() -> None:
+    def found(x: Any) -> Any:
+        rows = [[2.0, 0.5], [0.5, 1.0]]
+        return pl.expm(rows) + x, pl.lu_factor([[x[0], 1.0], [0.5, 1.0]])[0]
+
+    exponential, factors = pyc.jit(found)(np.ones(2))
+    np.testing.assert_allclose(exponential, pl.expm([[2.0, 0.5], [0.5, 1.0]]) + 1, rtol=1e-14)
+    np.testing.assert_allclose(factors, [[1.0, 1.0], [0.5, 0.5]], rtol=1e-14)

@@ -20,6 +20,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy import core
 from pyc.numpy.on_device import together
+from pyc.scipy.special import complex_numbers
 
 Function = Callable[..., Any]
 
@@ -82,14 +83,31 @@ def _unless_zero(x: Any, y: Any, logarithm: Any) -> Any:
     return pnp.where((x == zero) & ~pnp.isnan(y), zero, x * logarithm)
 
 
+def _wide(function: Function) -> Function:
+    """A function of complex128, of each complex type."""
+
+    def of_one(z: Any) -> Any:
+        return core.cast(function(core.cast(z, dt.c128)), core.dtype_of(z))
+
+    return of_one
+
+
 _PAIRS = ("xlogy", "xlog1py")
 _COMPLEX: dict[str, Function] = {
+    "digamma": _wide(complex_numbers.digamma),
+    "erf": _wide(complex_numbers.erf),
+    "erfc": _wide(complex_numbers.erfc),
+    "erfcx": _wide(complex_numbers.erfcx),
     "expm1": pnp.expm1,
+    "gamma": _wide(complex_numbers.gamma),
     "log1p": pnp.log1p,
+    "loggamma": _wide(complex_numbers.loggamma),
+    "ndtr": _wide(complex_numbers.ndtr),
+    "wofz": _wide(complex_numbers.wofz),
     "xlog1py": lambda x, y: _unless_zero(x, y, pnp.log1p(y)),
     "xlogy": lambda x, y: _unless_zero(x, y, pnp.log(y)),
 }
-"""Operations that have complex arguments, by name."""
+"""Operations that have complex arguments, by name, and functions of complex numbers."""
 
 erf = _of("erf", "erf", "The error function.")
 erfc = _of("erfc", "erfc", "1 - erf(x), exact for large x.")
@@ -153,6 +171,45 @@ def sinc(x: Any) -> Any:
     """
     (x,) = real_operands("sinc", x)
     return run("special.sinc", pnp.sinc, x)
+
+
+@public
+def loggamma(z: Any) -> Any:
+    """The logarithm of gamma that is analytic but for a cut along the negative axis: `gammaln` of
+    positive real numbers, NaN of negative ones. Its imaginary part is no principal one.
+
+    z: numbers of any shape -> the same shape; integers and bools give float64
+    raises DTypeError: no numbers
+
+    SciPy: `scipy.special.loggamma`.
+
+    >>> loggamma([0.25, 1.0 + 2.0j])
+    array([ 1.28802252+0.j        , -1.87607879+0.12964632j])
+    """
+    z = core.value(z)
+    if core.dtype_of(z).is_complex:
+        return run("special.loggamma", _COMPLEX["loggamma"], z)
+    return run("special.loggamma", _loggamma, *real_operands("loggamma", z))
+
+
+@public
+def wofz(z: Any) -> Any:
+    """exp(-z^2) erfc(-iz), the Faddeeva function: the line shape that is named after Voigt.
+
+    z: numbers of any shape -> complex numbers of the same shape: complex64 for float32 and
+    complex64, complex128 for others
+    raises DTypeError: no numbers
+
+    SciPy: `scipy.special.wofz`.
+
+    >>> wofz([0.25, 0.5 + 0.5j])
+    array([0.93941306+0.27064442j, 0.53315671+0.23048823j])
+    """
+    z = core.value(z)
+    kind = core.result_dtype(z)
+    narrow = kind in (dt.f32, dt.c64)
+    (z,) = core.operands("special.wofz", z, dtype=dt.c64 if narrow else dt.c128)
+    return run("special.wofz", _COMPLEX["wofz"], z)
 
 
 @public
@@ -284,6 +341,10 @@ def gammasgn(x: Any) -> Any:
 
 
 # --- programs -------------------------------------------------------------------------------------
+
+
+def _loggamma(x: Any) -> Any:
+    return pnp.where(x < 0, x.dtype.type(np.nan), bind1("lgamma", x))
 
 
 def _log_expit(x: Any) -> Any:
