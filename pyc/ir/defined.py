@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import cache, wraps
 
 from pyc.frozen import frozen
 from pyc.ir.dtype import DType
-from pyc.ir.evaluate_expr import Array, evaluate
+from pyc.ir.evaluate_expr import Array, Steps, evaluate_steps, steps_of
 from pyc.ir.expr import Apply, Expr, Interner, Var, postorder
 from pyc.ir.instructions import INSTRUCTIONS, Instruction
 
@@ -140,8 +140,12 @@ def _called(function: Function, types: tuple[DType, ...]) -> str:
             raise TypeError(f"needs ({', '.join(map(repr, types))}), got {found}")
         return body.dtype
 
+    @cache
+    def steps() -> Steps:
+        return steps_of([body])
+
     def meaning(args: tuple[Array, ...], _: DType) -> Array:
-        return evaluate([body], dict(zip(parameters, args, strict=True)))[0]
+        return evaluate_steps(steps(), dict(zip(parameters, args, strict=True)))[0]
 
     INSTRUCTIONS[name] = Instruction(name, len(types), rule, meaning)
     return name

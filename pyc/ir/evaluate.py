@@ -161,11 +161,11 @@ def _combine_arrays(monoid: order.Monoid, types: tuple[dt.DType, ...]) -> Any:
     """The monoid's combination over arrays of its components."""
     left = tuple(Var(f"left{k}", t) for k, t in enumerate(types))
     right = tuple(Var(f"right{k}", t) for k, t in enumerate(types))
-    roots = monoid.combine(left, right)
+    steps = evaluate_expr.steps_of(monoid.combine(left, right))
 
     def combine(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
         env = dict(zip((*left, *right), (*a, *b), strict=True))
-        return tuple(evaluate_expr.evaluate(roots, env))
+        return tuple(evaluate_expr.evaluate_steps(steps, env))
 
     return combine
 

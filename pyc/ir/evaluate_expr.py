@@ -1,7 +1,7 @@
 """Values of scalar expressions: the NumPy meaning of an `Expr` DAG over whole arrays of lanes.
 
 Takes roots and an array per variable; returns an array per root. Each node is computed once, in
-postorder, with `Instruction.evaluate`, so the result is the exact meaning of the DAG: what a
+postorder, as its `Instruction` says, so the result is the exact meaning of the DAG: what a
 backend emits must give these bits. Nothing recurses; chains may be as long as users write them.
 """
 
@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pyc.frozen import frozen
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
-from pyc.ir.instructions import INSTRUCTIONS, bitcast, cast
+from pyc.ir.instructions import INSTRUCTIONS, bare_cast, bitcast, quietly
 
 Array = np.ndarray[Any, Any]
 LoadFunction = Callable[[Load, tuple[Array, ...]], Array]
@@ -34,12 +35,45 @@ def evaluate(
     raises KeyError: a variable is missing from `env`; TypeError: one is of the wrong type, or a
     `Load` or `Shuffle` occurs without its callback.
     """
-    values: dict[int, Array] = {}
-    for node in postorder(roots):
-        values[id(node)] = _value(
-            node, tuple(values[id(c)] for c in node.operands), env, load, shuffle
-        )
-    return [values[id(r)] for r in roots]
+    return evaluate_steps(steps_of(roots), env, load, shuffle)
+
+
+@frozen(eq=False)
+class Steps:
+    """A DAG in evaluation order: its nodes with the places of their operands, and the roots'."""
+
+    nodes: Sequence[tuple[Expr, tuple[int, ...]]]
+    roots: Sequence[int]
+
+
+def steps_of(roots: Sequence[Expr]) -> Steps:
+    """What `evaluate_steps` takes, for roots that are evaluated more than once."""
+    nodes = postorder(roots)
+    place = {id(n): k for k, n in enumerate(nodes)}
+    steps = [(n, tuple([place[id(c)] for c in n.operands])) for n in nodes]
+    return Steps(steps, [place[id(r)] for r in roots])
+
+
+def evaluate_steps(
+    steps: Steps,
+    env: Mapping[Var, Array],
+    load: LoadFunction | None = None,
+    shuffle: ShuffleFunction | None = None,
+) -> list[Array]:
+    """As `evaluate`, of roots put in order before."""
+    values: list[Array] = []
+    with quietly():
+        for node, operands in steps.nodes:
+            args = tuple([values[k] for k in operands])
+            if type(node) is not Apply:
+                values.append(_value(node, args, env, load, shuffle))
+            elif node.name == "cast":
+                values.append(bare_cast(args[0], node.dtype))
+            elif node.name == "bitcast":
+                values.append(bitcast(args[0], node.dtype).reshape(args[0].shape))
+            else:
+                values.append(INSTRUCTIONS[node.name].bare(args, node.dtype))
+    return [values[k] for k in steps.roots]
 
 
 def _value(
@@ -49,7 +83,7 @@ def _value(
     load: LoadFunction | None,
     shuffle: ShuffleFunction | None,
 ) -> Array:
-    """One node over its operands' values."""
+    """A node that is no instruction, over its operands' values."""
     if isinstance(node, Const):
         return np.asarray(node.value)
     if isinstance(node, Var):
@@ -58,16 +92,10 @@ def _value(
         if load is None:
             raise TypeError(f"a load from {node.buffer!r} needs the `load` callback")
         return load(node, args)
-    if isinstance(node, Shuffle):
-        if shuffle is None:
-            raise TypeError(f"a shuffle over {node.var.name} needs the `shuffle` callback")
-        return shuffle(node, args[0])
-    assert isinstance(node, Apply), node
-    if node.name == "cast":
-        return cast(args[0], node.dtype)
-    if node.name == "bitcast":
-        return bitcast(args[0], node.dtype).reshape(args[0].shape)
-    return INSTRUCTIONS[node.name].evaluate(args, node.dtype)
+    assert isinstance(node, Shuffle), node
+    if shuffle is None:
+        raise TypeError(f"a shuffle over {node.var.name} needs the `shuffle` callback")
+    return shuffle(node, args[0])
 
 
 def _bound(var: Var, env: Mapping[Var, Array]) -> Array:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -31,17 +32,28 @@ Array = np.ndarray[Any, Any]
 class Instruction:
     """One scalar instruction.
 
-    result: (argument types) -> type, TypeError on a mistyped use; evaluate: (arrays, result type)
-    -> array, exact and total.
+    result: (argument types) -> type, TypeError on a mistyped use; bare: (arrays, result type)
+    -> array, exact and total, for callers that have NumPy's warnings off (`quietly`).
     """
 
     name: str
     arity: int
     result: Callable[[tuple[DType, ...]], DType]
-    evaluate: Callable[[tuple[Array, ...], DType], Array]
+    bare: Callable[[tuple[Array, ...], DType], Array]
+
+    def evaluate(self, args: tuple[Array, ...], type: DType) -> Array:
+        """The same, without warnings."""
+        with quietly():
+            return self.bare(args, type)
 
 
 INSTRUCTIONS: dict[str, Instruction] = {}
+
+
+def quietly() -> AbstractContextManager[Any]:
+    """A block in which NumPy does not warn of overflow, NaN and the like. Entering one costs as
+    much as an instruction over a few elements: interpreters have one around many."""
+    return np.errstate(all="ignore")
 
 
 def _define(
@@ -54,12 +66,13 @@ def _define(
 ) -> None:
     """Register an instruction; `typed` evaluators also get the result type."""
 
-    def run(args: tuple[Array, ...], type: DType) -> Array:
-        with np.errstate(all="ignore"):
-            out = evaluate(*args, type) if typed else evaluate(*args)
-        return np.asarray(out, dtype=type.numpy)
+    def untyped(args: tuple[Array, ...], type: DType) -> Array:
+        return np.asarray(evaluate(*args), dtype=type.numpy)
 
-    INSTRUCTIONS[name] = Instruction(name, arity, result, run)
+    def with_type(args: tuple[Array, ...], type: DType) -> Array:
+        return np.asarray(evaluate(*args, type), dtype=type.numpy)
+
+    INSTRUCTIONS[name] = Instruction(name, arity, result, with_type if typed else untyped)
 
 
 # --- type rules -----------------------------------------------------------------------------------
@@ -112,9 +125,13 @@ def _round_to_odd_sum(x: Array, y: Array) -> Array:
     s = x + y
     t = s - x
     error = (x - (s - t)) + (y - t)
-    even = (s.view(np.int64) & 1) == 0
-    moved = np.nextafter(s, np.where(error > 0, np.inf, -np.inf))
-    return np.where((error != 0) & even & np.isfinite(s), moved, s)
+    bits = s.view(np.int64)
+    # An infinite or NaN sum has a NaN for its error, or its bits are even and it must not move.
+    inexact = (error != 0) & (bits & 1 == 0) & np.isfinite(s)
+    # To the neighbour on the side of the error: away from 0 where signs agree. No inexact sum is 0.
+    away = np.where((error > 0) == (s > 0), 1, -1)
+    moved: Array = bits + away * inexact
+    return moved.view(np.float64)
 
 
 def _fma(a: Array, b: Array, c: Array, type: DType) -> Array:
@@ -125,11 +142,12 @@ def _fma(a: Array, b: Array, c: Array, type: DType) -> Array:
     algorithm where neither overflow nor underflow is near, else the C library's fma, which is also
     the faster one for a few elements.
     """
-    if not a.shape == b.shape == c.shape:
-        a, b, c = np.broadcast_arrays(a, b, c)
     if type is dt.f32:
         wide = _round_to_odd_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
         return wide.astype(np.float32)
+    if not a.shape == b.shape == c.shape:
+        shape = np.broadcast(a, b, c).shape
+        a, b, c = (x if x.shape == shape else _filled(x, shape) for x in (a, b, c))
     if a.size <= FEW:
         rows = zip(a.ravel().tolist(), b.ravel().tolist(), c.ravel().tolist())
         # A zero factor makes the product exact (or, beside an infinity, the NaN that is due).
@@ -145,6 +163,13 @@ def _fma(a: Array, b: Array, c: Array, type: DType) -> Array:
         rows = zip(a[rest].tolist(), b[rest].tolist(), c[rest].tolist(), strict=True)
         result[rest] = [_libm.fma(*row) for row in rows]
     return result
+
+
+def _filled(x: Array, shape: tuple[int, ...]) -> Array:
+    """As `np.broadcast_to`, in a tenth of the time for few elements."""
+    found = np.empty(shape, x.dtype)
+    found[...] = x
+    return found
 
 
 FEW = 48
@@ -236,7 +261,7 @@ def multiply_tiles(sums: Array, a: Array, b: Array) -> Array:
     whole = np.ldexp(np.where(np.isfinite(sums), sums, 0).astype(np.float64), 126)
     if min(least) < -126 or sum(least) < -112 or (whole != np.rint(whole)).any():
         raise ValueError("multiply_pairs: numbers outside of its domain")
-    with np.errstate(all="ignore"):
+    with quietly():
         for step in range(a.shape[1]):
             both = []
             for parity, half in enumerate(halves):
@@ -320,20 +345,25 @@ def _count_leading_zeros(a: Array, type: DType) -> Array:
 def cast(a: Array, type: DType) -> Array:
     """Value conversion: integers wrap, floats round to nearest even, float to integer truncates
     and saturates with NaN giving 0, anything to bool tests for non-zero."""
+    with quietly():
+        return bare_cast(a, type)
+
+
+def bare_cast(a: Array, type: DType) -> Array:
+    """The same, for callers that have NumPy's warnings off."""
     source = dt.of(a.dtype)
     assert source is not None
-    with np.errstate(all="ignore"):
-        if type is dt.b1:
-            return np.asarray(a != 0)
-        if not (source.is_float and type.is_integer):
-            return a.astype(type.numpy)
-        wide = a.astype(np.float64)
-        info = np.iinfo(type.numpy)
-        low, high = float(info.min), float(info.max)  # float(2**63 - 1) is 2**63: saturates too
-        inside = (wide > low) & (wide < high)
-        out = np.where(inside, wide, 0).astype(type.numpy)
-        out = np.where(wide >= high, type.numpy.type(info.max), out)
-        return np.where(wide <= low, type.numpy.type(info.min), out).astype(type.numpy)
+    if type is dt.b1:
+        return np.asarray(a != 0)
+    if not (source.is_float and type.is_integer):
+        return a.astype(type.numpy)
+    wide = a.astype(np.float64)
+    info = np.iinfo(type.numpy)
+    low, high = float(info.min), float(info.max)  # float(2**63 - 1) is 2**63: saturates too
+    inside = (wide > low) & (wide < high)
+    out = np.where(inside, wide, 0).astype(type.numpy)
+    out = np.where(wide >= high, type.numpy.type(info.max), out)
+    return np.where(wide <= low, type.numpy.type(info.min), out).astype(type.numpy)
 
 
 def bitcast(a: Array, type: DType) -> Array:

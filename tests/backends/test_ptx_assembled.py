@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -23,7 +24,7 @@ from pyc.ir.types import ArrayType
 from pyc.kernels.matmul_blocks import matmul_blocks
 from pyc.passes.memory import plan
 from tests.backends import test_nvptx, test_nvptx_tiles
-from tests.backends.assembler import Usage, assemble, assembles, version
+from tests.backends.assembler import assemble, assembles, version
 from tests.backends.test_ptx_golden import of_this_llvm
 from tests.ops.cases import cases, pairs
 from tests.ops.test_every_op import graph_of
@@ -41,15 +42,13 @@ PREFERRED = (dt.f32, dt.i32, dt.c64, dt.b1)
 """Types of which the default run takes the first that an op has; the slow suite takes all."""
 
 
-def usages(
-    name: str, dtype: DType, arch: str, folder: Path, most: int | None = None
-) -> tuple[Usage, ...]:
-    """Of the kernels of the cases of an op, or of so many of them."""
+def text_of(name: str, dtype: DType, arch: str, most: int | None = None) -> str:
+    """PTX of the kernels of the cases of an op, or of so many of them."""
     graph, _ = graph_of(OPS[name], list(cases(OPS[name], dtype))[:most])
     target = TARGETS[arch]
     kernels = plan(graph, target).plan.kernels
     assert kernels
-    return assemble(ptx(module_text(kernels, target)[0], target), arch, folder).usages
+    return ptx(module_text(kernels, target)[0], target)
 
 
 SPILLS = 100
@@ -65,14 +64,24 @@ def spills(name: str, dtype: DType) -> int:
     return SPILLED.get((name, dtype is dt.f64), SPILLS)
 
 
+def check(name: str, dtype: DType, text: str, arch: str, folder: Path) -> None:
+    """The assembler accepts the kernels of an op, which spill no more than they may."""
+    found = assemble(text, arch, folder).usages
+    most = spills(name, dtype)
+    assert found and all(usage.spilled <= most for usage in found), list(map(str, found))
+
+
 @assembles
 @pytest.mark.parametrize("name", TYPES)
 def test_every_op_assembles(name: str, tmp_path: Path) -> None:
+    """LLVM makes PTX for each generation. The assembler, half of the time, takes that of one: which
+    one goes by the name, so that each has a third of the ops; the slow suite has all."""
     dtype = next((t for t in PREFERRED if t in TYPES[name]), TYPES[name][0])
+    assembled = list(TARGETS)[crc32(name.encode()) % len(TARGETS)]
     for arch in TARGETS:
-        found = usages(name, dtype, arch, tmp_path, most=3)
-        most = spills(name, dtype)
-        assert found and all(usage.spilled <= most for usage in found), list(map(str, found))
+        text = text_of(name, dtype, arch, most=3)
+        if arch == assembled:
+            check(name, dtype, text, arch, tmp_path)
 
 
 @pytest.mark.slow
@@ -81,9 +90,7 @@ def test_every_op_assembles(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", TYPES)
 def test_every_type_assembles(name: str, arch: str, tmp_path: Path) -> None:
     for dtype in TYPES[name]:
-        found = usages(name, dtype, arch, tmp_path)
-        most = spills(name, dtype)
-        assert found and all(usage.spilled <= most for usage in found), list(map(str, found))
+        check(name, dtype, text_of(name, dtype, arch), arch, tmp_path)
 
 
 def scheduled(name: str, target: Target) -> str:

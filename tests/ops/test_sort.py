@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -69,6 +70,16 @@ def on_every_executor(op: str, x: Array, **params: Any) -> list[Array]:
         assert same_bits(a, b), f"kernel interpreter: expected {a}, found {b}"
         assert same_bits(a, c), f"compiled: expected {a}, found {c}"
     return expected
+
+
+ONE_OF_EACH_WIDTH = (dt.b1, dt.bf16, dt.f32, dt.u64)
+"""Types whose rows in scratch buffers the kernel interpreter runs too, in seconds each."""
+
+
+def agree_on(dtype: DType, length: int) -> Callable[..., Any]:
+    """What compares the executors that are quick enough for rows of this length."""
+    long = length > sorting.STACK_ROW and dtype not in ONE_OF_EACH_WIDTH
+    return compiled_matches if long else on_every_executor
 
 
 @st.composite
@@ -145,7 +156,7 @@ def test_places_of_the_order_have_the_same_bits_everywhere(dtype: DType) -> None
     for length, spread in ((3, 1), (170, 0), (1300, 1), (sorting.STACK_ROW + 1, 1)):
         x = elements(length, dtype, (2, length), spread)
         places = (length // 2, length - 1, 0, length // 2 - 1)
-        on_every_executor("order_statistics", x, places=places, descending=spread == 0)
+        agree_on(dtype, length)("order_statistics", x, places=places, descending=spread == 0)
 
 
 @settings(max_examples=40, deadline=None)
@@ -164,7 +175,7 @@ def test_many_first_of_long_rows_are_those_of_the_whole_sort(
 def test_many_first_have_the_same_bits_everywhere(dtype: DType) -> None:
     for k, spread, length in ((33, 0, 140), (100, 1, 1100), (40, 0, sorting.STACK_ROW + 1)):
         x = elements(k, dtype, (2, length), spread)
-        on_every_executor("top_k", x, k=k, descending=k == 33)
+        agree_on(dtype, length)("top_k", x, k=k, descending=k == 33)
 
 
 def test_a_lane_of_nan_alone_hides_no_number() -> None:

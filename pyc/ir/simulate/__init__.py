@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pyc.ir import loops as lo
+from pyc.ir.instructions import quietly
 from pyc.ir.loops import Kernel
 from pyc.ir.simulate import barriers, control, statements, tiles
 from pyc.ir.simulate.findings import Finding, Outcome, SimulationError
@@ -96,7 +97,8 @@ def run(
         max_iterations=max_iterations,
     )
     try:
-        _run(machine, arrays, sizes, check_outputs)
+        with quietly():
+            _run(machine, arrays, sizes, check_outputs)
     except SimulationError as error:
         error.add_note(print_kernel(kernel))
         raise

@@ -80,7 +80,8 @@ def address(
             machine.report("type", s, f"index {axis} of {name} is {e.dtype}, not i64")
             i = i.astype(np.int64)
         extent = storage.shape[axis]
-        if i.size and (i.min() < 0 or i.max() >= extent):
+        # Negative ones are large as unsigned numbers: one look at all finds both.
+        if i.size and i.view(np.uint64).max() >= extent:
             bad = (i < 0) | (i >= extent)
             if mask is not None:
                 bad = bad & mask

@@ -177,12 +177,14 @@ class Blocked:
 
 @dataclass(slots=True)
 class Plan:
-    """A statement's expressions in evaluation order, operands as positions."""
+    """A statement's expressions in evaluation order, operands as positions: an instruction with
+    what computes it, a constant with its value."""
 
-    steps: list[tuple[Expr, tuple[int, ...], Array | None]]
+    steps: list[tuple[Expr, tuple[int, ...], Compute | None, Array | None]]
     roots: tuple[int, ...]
 
 
+Compute = Callable[[tuple[Array, ...], DType], Array]
 Run = Generator[Blocked, None, None]
 
 

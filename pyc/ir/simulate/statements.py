@@ -11,7 +11,7 @@ from pyc.frozen import replace
 from pyc.ir import loops as lo
 from pyc.ir import order
 from pyc.ir.dtype import DType
-from pyc.ir.evaluate_expr import evaluate
+from pyc.ir.evaluate_expr import evaluate_steps, steps_of
 from pyc.ir.expr import Var
 from pyc.ir.loops import Kind
 from pyc.ir.simulate.findings import SimulationError
@@ -167,14 +167,14 @@ def _scatter(
     if value.shape != shape or mask is not None:
         arrays = (flat, value) if mask is None else (flat, value, mask)
         shape = np.broadcast_shapes(*(a.shape for a in arrays))
-    positions = np.broadcast_to(flat, shape)
-    values = np.broadcast_to(value, shape)
+    positions = flat if flat.shape == shape else np.broadcast_to(flat, shape)
+    values = value if value.shape == shape else np.broadcast_to(value, shape)
     if isinstance(s, lo.Accumulate):  # every lane counts, also those that do the same
         shape = np.broadcast_shapes(shape, lane_shape(machine, frame))
         positions, values = np.broadcast_to(positions, shape), np.broadcast_to(values, shape)
     if mask is None:
         return storage, positions.reshape(-1), values.reshape(-1), flat
-    active = np.broadcast_to(mask, shape)
+    active = mask if mask.shape == shape else np.broadcast_to(mask, shape)
     return storage, positions[active], values[active], flat
 
 
@@ -188,11 +188,11 @@ def _combiner(machine: Machine, monoid: str, types: tuple[DType, ...]) -> Any:
         raise SimulationError(f"no monoid {monoid} of {len(types)} components")
     left = tuple(Var(f"a{n}", t) for n, t in enumerate(types))
     right = tuple(Var(f"b{n}", t) for n, t in enumerate(types))
-    roots = definition.combine(left, right)
+    steps = steps_of(definition.combine(left, right))
 
     def combine(a: tuple[Array, ...], b: tuple[Array, ...]) -> tuple[Array, ...]:
         env = dict(zip((*left, *right), (*a, *b), strict=True))
-        return tuple(evaluate(roots, env))
+        return tuple(evaluate_steps(steps, env))
 
     machine.combines[monoid, types] = combine
     return combine

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from pyc.ir.expr import Apply, Const, Expr, Load, Shuffle, Var, postorder
-from pyc.ir.instructions import INSTRUCTIONS, bitcast, cast
+from pyc.ir.instructions import INSTRUCTIONS, bare_cast, bitcast
 from pyc.ir.loops import Extent, Kind, Stmt
 from pyc.ir.simulate.facts import WARP
 from pyc.ir.simulate.findings import SimulationError
 from pyc.ir.simulate.memory import load
-from pyc.ir.simulate.state import Array, Frame, Machine, Plan
+from pyc.ir.simulate.state import Array, Compute, Frame, Machine, Plan
 
 
 def compute(
@@ -26,17 +26,11 @@ def compute(
     plan = _plan_of(machine, s, part, roots)
     values: list[Array] = []
     env = frame.env
-    for node, args, literal in plan.steps:
+    for node, args, instruction, literal in plan.steps:
         if literal is not None:
             values.append(literal)
-        elif isinstance(node, Apply):
-            operands = tuple([values[a] for a in args])
-            if node.name == "cast":
-                values.append(cast(operands[0], node.dtype))
-            elif node.name == "bitcast":
-                values.append(bitcast(operands[0], node.dtype))
-            else:
-                values.append(INSTRUCTIONS[node.name].evaluate(operands, node.dtype))
+        elif instruction is not None:
+            values.append(instruction(tuple([values[a] for a in args]), node.dtype))
         elif isinstance(node, Var):
             value = env.get(node)
             if value is None:
@@ -56,13 +50,25 @@ def _plan_of(machine: Machine, s: Stmt, part: str, roots: Sequence[Expr]) -> Pla
     if plan is None:
         nodes = postorder(roots)
         place = {id(n): k for k, n in enumerate(nodes)}
-        steps: list[tuple[Expr, tuple[int, ...], Array | None]] = []
+        steps = []
         for n in nodes:
             literal = machine.uniform(n.value, n.dtype) if isinstance(n, Const) else None
-            steps.append((n, tuple(place[id(c)] for c in n.operands), literal))
+            instruction = _instruction_of(n.name) if isinstance(n, Apply) else None
+            steps.append((n, tuple(place[id(c)] for c in n.operands), instruction, literal))
         plan = Plan(steps, tuple(place[id(r)] for r in roots))
         machine.plans[s, part] = plan
     return plan
+
+
+def _instruction_of(name: str) -> Compute:
+    """What computes an instruction, inside of `quietly`."""
+    return _CASTS.get(name) or INSTRUCTIONS[name].bare
+
+
+_CASTS: dict[str, Compute] = {
+    "cast": lambda args, dtype: bare_cast(args[0], dtype),
+    "bitcast": lambda args, dtype: bitcast(args[0], dtype),
+}
 
 
 def extent_of(machine: Machine, s: Stmt, extent: Extent, frame: Frame) -> tuple[int, Array | None]:
