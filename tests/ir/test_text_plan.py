@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pyc.ir.loops import Kernel
@@ -54,6 +54,7 @@ PLANS = st.builds(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(PLANS)
 def test_plans_parse_back(plan) -> None:
     text = print_plan(plan)
