@@ -30,6 +30,13 @@ def test_it_is_zero_at_negative_even_numbers() -> None:
     assert (special.zeta(np.array([-2.0, -4.0, -100.0, -258.0, -300.0, -1e5, -1e300])) == 0).all()
 
 
+def test_beside_far_even_numbers_it_is_finite_though_gamma_is_not() -> None:
+    x = -np.array([260.00000000001, 262.000001, 264.0000000001, 268.0, 258.5, 260.1])
+    expected = np.array([_exactly(float(v)) for v in x])
+    assert np.isfinite(expected).all()
+    np.testing.assert_allclose(special.zeta(x), expected, 1e-13)
+
+
 def test_far_left_it_is_infinite_as_scipys() -> None:
     x = np.array([-263.0, -265.0, -270.5, -273.5, -301.0, -np.inf, np.nan, 1.0])
     np.testing.assert_array_equal(special.zeta(x), scipy.special.zeta(x))

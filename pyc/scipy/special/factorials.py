@@ -320,11 +320,12 @@ def _riemanns_zeta(x: Any) -> Any:
     square = 1.0 / (far * far)
     rest = pnp.exp((1 / 12 - (1 / 360 - square / 1260) * square) / far)
     stirling = pnp.sqrt(2 * pi / far) * rest * (1.0 + far * _OF_BASE)
-    stirling = stirling * (part * part) * (part * part)
+    stirling = stirling * (part * part)
     # 1 - x may be rounded, which its power multiplies.
     rounded = (-x - (z - 1.0)) * pnp.log(z * (0.5 / pi))
     size = pnp.where(z < _STIRLING, size, stirling) * (1.0 + pnp.where(mirrored, rounded, 0.0))
-    reflected = 2.0 * right * sine * size
+    # The other half of the power last: beside an even number gamma is infinite and its product not.
+    reflected = 2.0 * right * sine * size * pnp.where(z < _STIRLING, 1.0, part * part)
     reflected = pnp.where(sine == 0, 0.0, reflected)
     reflected = pnp.where(x == -np.inf, np.nan, reflected)
     return pnp.where(near, series / around, pnp.where(mirrored, reflected, right)).astype(kind)
