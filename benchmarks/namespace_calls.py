@@ -226,7 +226,8 @@ SPECIAL: dict[str, Call] = {
     **_each(
         "cbrt digamma entr erf erfc erfcinv erfinv exp2 expit expm1 gamma gammaln gammasgn i0 i0e "
         "i1 i1e log1p log_expit log_softmax logit logsumexp ndtr ndtri psi sinc softmax "
-        "erfcx exp1 expi exprel j0 j1 k0 k0e k1 k1e log_ndtr sici spence y0 y1 factorial",
+        "erfcx exp1 expi exprel j0 j1 k0 k0e k1 k1e log_ndtr sici spence y0 y1 factorial "
+        "loggamma wofz",
         lambda f, x: f(x),
     ),
     **_each("kl_div rel_entr xlog1py xlogy", lambda f, x, y: f(x, y)),

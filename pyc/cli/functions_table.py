@@ -37,6 +37,7 @@ _FORMS: tuple[Callable[[Any, Any], tuple[tuple[Any, ...], dict[str, Any]]], ...]
     lambda line, square: ((line, line), {"size": 3}),
     lambda line, square: ((line,), {"minlength": 3}),
     lambda line, square: (("ij,jk->ik", square, square), {}),
+    lambda line, square: ((square, square.dtype), {}),
 )
 """Arguments that are tried one after the other."""
 _NUMBERS: tuple[tuple[Any, ...], ...] = ((5,), ((2, 3),), ((2, 3), 1.5), (5, 1.5))

@@ -173,7 +173,7 @@ def to_dtype(dtype: Any) -> DType:
         return dtype
     if isinstance(dtype, type) and dtype in WEAK:
         return WEAK[dtype]
-    if isinstance(dtype, (np.ndarray, np.generic)):
+    if isinstance(dtype, np.ndarray):
         raise DTypeError(
             f"a dtype is asked for, got an array of {dtype.dtype}", fix="Pass its `.dtype`."
         )

@@ -172,7 +172,10 @@ CASES: dict[str, Given | list[Given]] = {
         {"p": L},
         {"p": LINES[:3], "discont": ("a", M, L), "axis": AXIS, "period": ("a", 0, 1j, M)},
     ),
-    **{name: ({"M": 3}, {"M": POINTS}) for name in ("bartlett", "blackman", "hamming", "hanning")},
+    **{
+        name: ({"M": 3}, {"M": (*POINTS, float("nan"), 1e300)})
+        for name in ("bartlett", "blackman", "hamming", "hanning")
+    },
     "kaiser": ({"M": 3, "beta": 1.0}, {"M": POINTS, "beta": ("a", L, 1j, np.array(1.0))}),
     "i0": ({"x": L}, {"x": ("a", L * 1j, 1j)}),
     "copyto": (

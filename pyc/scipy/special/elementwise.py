@@ -203,7 +203,7 @@ def wofz(z: Any) -> Any:
     SciPy: `scipy.special.wofz`.
 
     >>> wofz([0.25, 0.5 + 0.5j])
-    array([0.93941306+0.27064442j, 0.53315671+0.23048823j])
+    array([0.93941306+0.27062952j, 0.53315671+0.23048823j])
     """
     z = core.value(z)
     kind = core.result_dtype(z)
