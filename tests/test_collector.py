@@ -45,7 +45,7 @@ def test_it_runs_seldom_while_a_function_is_traced_and_as_before_afterwards() ->
     assert gc.get_threshold() == BEFORE
 
 
-def test_it_runs_seldom_while_a_call_outside_of_a_trace_is_compiled(monkeypatch) -> None:
+def test_it_runs_seldom_while_a_call_outside_of_a_trace_is_compiled(monkeypatch, cache_dir) -> None:
     seen = []
 
     def compiled(*args):
