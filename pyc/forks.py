@@ -102,6 +102,15 @@ def load(name: str) -> Any:
         return import_module(name)
 
 
+def later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when it is first called."""
+
+    def call(*args: Any, **params: Any) -> Any:
+        return getattr(load(module), name)(*args, **params)
+
+    return call
+
+
 class Beside:
     """`compute()` in a thread of its own, which takes none of the locks above.
 

@@ -15,15 +15,11 @@ from __future__ import annotations
 
 from pyc.backends.base import Code
 from pyc.backends.x86 import X86
+from pyc.forks import later
 from pyc.ir.plan import Plan
 from pyc.ir.shares import Shares
 from pyc.ir.target import Target
-from pyc.ir.text_kernel import print_kernel
-from pyc.ir.text_plan import print_plan
 from pyc.passes import optimise
-from pyc.passes.any_size import plan_any_size
-from pyc.passes.any_size_strided import plan_strided
-from pyc.passes.host_plan import host_plan
 from pyc.passes.memory import plan
 
 __all__ = [
@@ -38,6 +34,12 @@ __all__ = [
     "print_kernel",
     "print_plan",
 ]
+
+host_plan = later("pyc.passes.host_plan", "host_plan")
+plan_any_size = later("pyc.passes.any_size", "plan_any_size")
+plan_strided = later("pyc.passes.any_size_strided", "plan_strided")
+print_kernel = later("pyc.ir.text_kernel", "print_kernel")
+print_plan = later("pyc.ir.text_plan", "print_plan")
 
 
 def compile_plan(program: Plan, target: Target) -> Code:

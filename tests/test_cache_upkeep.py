@@ -18,7 +18,7 @@ from pyc.errors import CacheError
 from pyc.frozen import replace
 from pyc.jit import jit
 from pyc.reasons import Reason
-from pyc.runtime import native
+from pyc.runtime import native, shipped
 from pyc.store import TOUCH_SECONDS, Entry, LocalStore, Miss, lock, size, write
 
 DAY = 86400.0
@@ -329,8 +329,10 @@ def test_negative_bounds_are_refused(name) -> None:
 
 
 @pytest.fixture
-def compiled(cache_dir) -> Path:
-    """The file of a program of `f`, in a cache with it and what the runtime needs."""
+def compiled(cache_dir, monkeypatch) -> Path:
+    """The file of a program of `f`, in a cache with it and what the runtime needs where its code
+    does not come with pyc."""
+    monkeypatch.setattr(shipped, "object_of", lambda part, text: None)
     f = jit(lambda x, scale: np.tanh(x) * scale + np.sum(x), name="f")
     f(np.linspace(0, 1, 9, dtype=np.float32), 2.0)
     # As a process does that has not loaded it already.

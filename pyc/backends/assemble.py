@@ -1,5 +1,4 @@
-"""`assemble`: LLVM IR text to the bytes of a relocatable object, for the runtime's own code;
-`assembler`: the same for another thread.
+"""`assemble`: LLVM IR text to the bytes of a relocatable object, for the runtime's own code.
 
 Made for the oldest x86-64 processor, so that the bytes depend on the text alone and one cached
 object serves all machines. LLVM is loaded at the first call.
@@ -7,16 +6,7 @@ object serves all machines. LLVM is loaded at the first call.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from pyc.backends.llvm_library import (
-    ALWAYS_INLINE,
-    SIMPLIFY,
-    SROA,
-    Machine,
-    is_safe_in_threads,
-    make_machine,
-)
+from pyc.backends.llvm_library import ALWAYS_INLINE, SIMPLIFY, SROA, machine
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 
@@ -27,22 +17,6 @@ _PASSES = (ALWAYS_INLINE, SROA, SIMPLIFY)
 
 def assemble(text: str) -> bytes:
     """The object file of the module `text`; CompileError if it is not valid IR."""
-    return _object(_machine(), text)
-
-
-def assembler(text: str) -> Callable[[], bytes] | None:
-    """A function that gives what `assemble` does, in a thread of its own: it uses nothing that
-    another thread uses. None: LLVM cannot be used in two threads here."""
-    if not is_safe_in_threads():
-        return None
-    maker = _machine()
-    return lambda: _object(maker, text)
-
-
-def _machine() -> Machine:
-    return make_machine(TRIPLE, "x86-64", reloc="pic", model="small")
-
-
-def _object(maker: Machine, text: str) -> bytes:
+    maker = machine(TRIPLE, "x86-64", reloc="pic", model="small")
     head = f'target datalayout = "{maker.data_layout}"\ntarget triple = "{TRIPLE}"\n'
     return maker.object_of(head + text, _PASSES)

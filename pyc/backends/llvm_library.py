@@ -1,7 +1,6 @@
 """LLVM: a module's text to object code or assembly, through the library that llvmlite installs.
 
     machine(triple, cpu, features, level)      a `Machine`, made once per process
-    make_machine(...)                          another one
     Machine.object_of(text, passes)            bytes of a relocatable object
     Machine.assembly_of(text, passes)          assembler text, or PTX
     Machine.data_layout                        LLVM's text for it
@@ -270,7 +269,8 @@ class _BindingMachine(Machine):
 # --- by either ------------------------------------------------------------------------------------
 
 
-def make_machine(
+@cache
+def machine(
     triple: str,
     cpu: str = "",
     features: str = "",
@@ -278,21 +278,13 @@ def make_machine(
     reloc: str = "default",
     model: str = "jitdefault",
 ) -> Machine:
-    """A code generator for a processor. level: 0 to 3; reloc, model: as llvmlite names them.
+    """The code generator for a processor, one for all threads: making one takes 0.3 ms. level: 0
+    to 3; reloc, model: as llvmlite names them.
 
     raises CompileError: LLVM has no such target
     """
     made = _BindingMachine if _path() is None else _LibraryMachine
     return made(triple, cpu, features, level, reloc, model)
-
-
-machine = cache(make_machine)
-"""The one for all threads: making one takes 0.3 ms."""
-
-
-def is_safe_in_threads() -> bool:
-    """Whether different machines compile at the same time: not by llvmlite, which crashes then."""
-    return _path() is not None
 
 
 def host_features() -> dict[str, bool]:

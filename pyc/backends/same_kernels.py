@@ -10,7 +10,6 @@ from collections.abc import Hashable, Sequence
 
 from pyc.frozen import replace
 from pyc.ir.loops import Kernel, walk
-from pyc.ir.text_kernel import print_kernel
 
 
 def representatives(kernels: Sequence[Kernel]) -> tuple[int, ...]:
@@ -25,7 +24,7 @@ def representatives(kernels: Sequence[Kernel]) -> tuple[int, ...]:
         first: dict[str, int] = {}
         for k in numbers:
             # Texts are positional: equal ones are equal structures, whatever their variables.
-            found[k] = first.setdefault(print_kernel(replace(kernels[k], name="")), k)
+            found[k] = first.setdefault(str(replace(kernels[k], name="")), k)
     return tuple(found)
 
 

@@ -11,13 +11,16 @@ import re
 from collections.abc import Sequence
 
 from pyc.backends.x86_kernel import OFFSET, outermost_parallel, task_count
-from pyc.backends.x86_library import LibraryFunction
+from pyc.forks import later
 from pyc.ir import plan as plans
 from pyc.ir.expr import Apply, Const, Expr, Var, postorder
 from pyc.ir.loops import Fail, Kernel, While, walk
 from pyc.ir.plan import CANCELLED, Place, Plan
-from pyc.ir.routines import describe, is_lapack
 from pyc.ir.target import Target
+
+LibraryFunction = later("pyc.backends.x86_library", "LibraryFunction")
+describe = later("pyc.ir.routines", "describe")
+is_lapack = later("pyc.ir.routines", "is_lapack")
 
 _MODE_FLAGS, _DEFAULT_MODE = 0x3F, 0x1F80
 """MXCSR: the sticky exception flags, and its value when a process starts."""

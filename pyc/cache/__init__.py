@@ -29,7 +29,7 @@ from threading import RLock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from pyc import config, fingerprint, reasons
+from pyc import config, reasons
 from pyc.errors import CacheMissError
 from pyc.fingerprint import Document, key_of
 from pyc.forks import hold, load
@@ -252,13 +252,16 @@ def disk(*, writable: bool) -> LocalStore:
         return found
 
 
-@cache
 def source_digest() -> str:
-    """The digest of pyc's sources, found once per process: noted in the cache directory, if one is
-    used and the files are as they were then, or read."""
+    """The digest of pyc's sources, found once per process: noted in the cache directory, if the
+    files are as they were then, or read. "" where no cache directory is used: programs of one
+    process are of one code."""
     mode = config.current().cache
-    if mode == "off":
-        return fingerprint.source_digest()
+    return "" if mode == "off" else _source_digest(mode)
+
+
+@cache
+def _source_digest(mode: str) -> str:
     return remembered_digest(disk(writable=mode == "rw"))
 
 

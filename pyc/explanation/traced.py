@@ -10,7 +10,7 @@ from pyc.explanation.places import line_at, line_of, note_of
 from pyc.ir.dtype import DType
 from pyc.ir.graph import Eqn, Graph, Value, subgraphs
 from pyc.ir.op import Kind
-from pyc.passes.loop_bodies import counted
+from pyc.passes.loop_forms import counted
 from pyc.reasons import Event, Reason
 from pyc.report.sections import LoopRow, Promotion
 from pyc.report.words import plural

@@ -33,7 +33,6 @@ from pyc.ir.plan import (
     PlanBuffer,
     Step,
 )
-from pyc.ir.text_plan import print_plan
 
 _LOGICAL = (Kind.SERIAL, Kind.PARALLEL, Kind.VECTOR)
 """Kinds of loops of a step of the host: those of `lower`, and vectors that an op makes itself."""
@@ -48,7 +47,7 @@ def verify_plan(plan: Plan) -> None:
         verifier.memory()
     except _Broken as broken:
         error = VerificationError(f"plan: {broken}")
-        error.add_note(print_plan(plan))
+        error.add_note(str(plan))
         raise error from None
 
 

@@ -46,9 +46,8 @@ from pyc.kernels.few_columns import suits_few_columns
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
 from pyc.kernels.tasks import lanes_of
-from pyc.kernels.windows import View
+from pyc.kernels.windows import DEPTH, View
 
-DEPTH = 256
 TILE_ROWS = 512
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""

@@ -11,27 +11,15 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from pyc.forks import later
 from pyc.frozen import frozen
 from pyc.ir.loops import Kernel
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue, contraction
-from pyc.kernels.dot_rows import dot_rows, refusal_of_dot_rows
-from pyc.kernels.few_columns import few_columns, refusal_of_few_columns
-from pyc.kernels.few_rows import few_rows, refusal_of_few_rows
-from pyc.kernels.fourier import fourier
-from pyc.kernels.matmul import matmul, refusal
-from pyc.kernels.matmul_amx import matmul_amx, refusal_of_amx
-from pyc.kernels.matmul_blocks import matmul_blocks, refusal_of_blocks
-from pyc.kernels.matmul_pairs import matmul_pairs, refusal_of_pairs
-from pyc.kernels.matmul_threads import matmul_threads, refusal_of_threads
-from pyc.kernels.matmul_tiles import matmul_tiles, refusal_of_tiles, rows_for_tiles
 from pyc.kernels.merged import merged, sides_of
 from pyc.kernels.operand import Dimensions, Operand
-from pyc.kernels.scatter_blocks import scatter_blocks
 from pyc.kernels.sequence import LaunchSequence
-from pyc.kernels.sort_blocks import sort_blocks, statistics_blocks
-from pyc.kernels.sort_tasks import sort_tasks
 from pyc.kernels.windows import View, WindowSum
 
 Copies = tuple[tuple[int, Kernel], ...]
@@ -53,16 +41,26 @@ class Nest:
     windows: bool = False
 
 
+def _nest(
+    name: str, refusal: str, *, blocks: bool = False, windows: bool = False, rows: str = ""
+) -> Nest:
+    """The nest `name` of the module of this name, and its functions there. A program loads the
+    modules of the nests that it asks."""
+    module = f"pyc.kernels.{name}"
+    asked = later(module, rows) if rows else None
+    return Nest(name, blocks, later(module, refusal), later(module, name), asked, windows)
+
+
 NESTS = (
-    Nest("matmul", False, refusal, matmul, windows=True),
-    Nest("matmul_amx", False, refusal_of_amx, matmul_amx),
-    Nest("matmul_pairs", False, refusal_of_pairs, matmul_pairs),
-    Nest("few_columns", False, refusal_of_few_columns, few_columns, windows=True),
-    Nest("few_rows", False, refusal_of_few_rows, few_rows, windows=True),
-    Nest("dot_rows", False, refusal_of_dot_rows, dot_rows, windows=True),
-    Nest("matmul_tiles", True, refusal_of_tiles, matmul_tiles, rows_for_tiles),
-    Nest("matmul_threads", True, refusal_of_threads, matmul_threads),
-    Nest("matmul_blocks", True, refusal_of_blocks, matmul_blocks),
+    _nest("matmul", "refusal", windows=True),
+    _nest("matmul_amx", "refusal_of_amx"),
+    _nest("matmul_pairs", "refusal_of_pairs"),
+    _nest("few_columns", "refusal_of_few_columns", windows=True),
+    _nest("few_rows", "refusal_of_few_rows", windows=True),
+    _nest("dot_rows", "refusal_of_dot_rows", windows=True),
+    _nest("matmul_tiles", "refusal_of_tiles", blocks=True, rows="rows_for_tiles"),
+    _nest("matmul_threads", "refusal_of_threads", blocks=True),
+    _nest("matmul_blocks", "refusal_of_blocks", blocks=True),
 )
 """The nests for contractions, the fastest first."""
 
@@ -116,7 +114,7 @@ def choose(
         nest_params["views"] = tuple(View(windows, t.shape, runs) for windows, t, runs in sides)
         count = len(added.a.starts)
         name = "matmul"
-        build: Callable[..., Kernel] = matmul
+        build = NESTS[0].build
         if count > 1:
             nest_params["start"] = added.start
         else:
@@ -139,25 +137,30 @@ def choose(
     return Choice("contraction", contraction(types, epilogue, **params), False, tuple(refused))
 
 
+_sort_blocks = later("pyc.kernels.sort_blocks", "sort_blocks")
+_sort_tasks = later("pyc.kernels.sort_tasks", "sort_tasks")
+
 SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
-    "sort": partial(sort_blocks, "sort"),
-    "argsort": partial(sort_blocks, "argsort"),
-    "top_k": partial(sort_blocks, "top_k"),
-    "order_statistics": statistics_blocks,
-    "scatter": scatter_blocks,
+    "sort": partial(_sort_blocks, "sort"),
+    "argsort": partial(_sort_blocks, "argsort"),
+    "top_k": partial(_sort_blocks, "top_k"),
+    "order_statistics": later("pyc.kernels.sort_blocks", "statistics_blocks"),
+    "scatter": later("pyc.kernels.scatter_blocks", "scatter_blocks"),
 }
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""
 
 
 BY_TASKS: Mapping[str, Callable[..., LaunchSequence | None]] = {
-    "sort": partial(sort_tasks, "sort"),
-    "argsort": partial(sort_tasks, "argsort"),
+    "sort": partial(_sort_tasks, "sort"),
+    "argsort": partial(_sort_tasks, "argsort"),
 }
 """Ops that are launches of their own on a CPU where they are worth tasks, of (types, target,
 **params)."""
 
 
-EVERYWHERE: Mapping[str, Callable[..., LaunchSequence]] = {"fft": fourier}
+EVERYWHERE: Mapping[str, Callable[..., LaunchSequence]] = {
+    "fft": later("pyc.kernels.fourier", "fourier")
+}
 """Ops that are launches of their own on every target, of (types, target, **params)."""
 
 

@@ -7,12 +7,14 @@ other buffers: it is emitted once.
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
 from pyc.frozen import frozen
 from pyc.ir.loops import Buffer, Kernel
+from pyc.ir.plan import Copy
+from pyc.ir.types import ArrayType
 
 
 @frozen()
@@ -37,3 +39,32 @@ class LaunchSequence:
         parts = [(name, len(list(g))) for name, g in groupby(c.kernel.name for c in self.calls)]
         names = ", ".join(name if count == 1 else f"{count} x {name}" for name, count in parts)
         return f"{len(self.calls)} launches: {names}"
+
+
+@frozen()
+class Routine:
+    """A call of a routine."""
+
+    routine: str
+    slots: tuple[int, ...]
+    integers: tuple[int, ...]
+
+
+@frozen()
+class Around:
+    """A logical kernel; slots: of its buffers."""
+
+    kernel: Kernel
+    slots: tuple[int, ...]
+
+
+@frozen()
+class Solved:
+    """What an op is on a device: steps in order, over its arguments, its results and `scratch`."""
+
+    steps: tuple[Union[Routine, Around, Copy], ...]
+    scratch: tuple[ArrayType, ...]
+
+    def __str__(self) -> str:
+        """The routines."""
+        return ", ".join(s.routine for s in self.steps if isinstance(s, Routine))

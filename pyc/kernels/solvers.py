@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
-from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, select
@@ -26,37 +25,9 @@ from pyc.ir.plan import Copy
 from pyc.ir.solvers import CHOLESKY_TURNED, GEEV, JACOBI_ORDER, routine_of
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
+from pyc.kernels.sequence import Around, Routine, Solved
 
 Types = Sequence[ArrayType]
-
-
-@frozen()
-class Routine:
-    """A call of a routine."""
-
-    routine: str
-    slots: tuple[int, ...]
-    integers: tuple[int, ...]
-
-
-@frozen()
-class Around:
-    """A logical kernel; slots: of its buffers."""
-
-    kernel: Kernel
-    slots: tuple[int, ...]
-
-
-@frozen()
-class Solved:
-    """What an op is on a device: steps in order, over its arguments, its results and `scratch`."""
-
-    steps: tuple[Union[Routine, Around, Copy], ...]
-    scratch: tuple[ArrayType, ...]
-
-    def __str__(self) -> str:
-        """The routines."""
-        return ", ".join(s.routine for s in self.steps if isinstance(s, Routine))
 
 
 class _Refused(Exception):

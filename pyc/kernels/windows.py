@@ -16,6 +16,9 @@ from pyc.frozen import frozen
 from pyc.ir.expr import Expr, apply, const, select
 from pyc.ir.types import ArrayType
 
+DEPTH = 256
+"""The most terms of a product that is one of several in a sum, and those of a block of `matmul`."""
+
 
 @frozen()
 class Windows:

@@ -108,18 +108,6 @@ from pyc.numpy.elementwise import (
 )
 from pyc.numpy.indexing import take, take_along_axis
 from pyc.numpy.keywords import give_keywords
-from pyc.numpy.linear_algebra import (
-    cross,
-    dot,
-    einsum,
-    inner,
-    kron,
-    matmul,
-    outer,
-    tensordot,
-    vdot,
-    vecdot,
-)
 from pyc.numpy.logic import (
     bitwise_and,
     bitwise_count,
@@ -168,20 +156,6 @@ from pyc.numpy.manipulation import (
     swapaxes,
     transpose,
 )
-from pyc.numpy.numerical import (
-    allclose,
-    array_equal,
-    bincount,
-    convolve,
-    corrcoef,
-    cov,
-    gradient,
-    interp,
-    matvec,
-    polyval,
-    trapezoid,
-    vecmat,
-)
 from pyc.numpy.pieces import (
     append,
     array_split,
@@ -199,33 +173,6 @@ from pyc.numpy.pieces import (
     tile,
     unstack,
     vstack,
-)
-from pyc.numpy.places import (
-    argwhere,
-    compress,
-    correlate,
-    diag_indices_from,
-    extract,
-    flatnonzero,
-    histogram,
-    nanargmax,
-    nanargmin,
-    ravel_multi_index,
-    tril_indices_from,
-    triu_indices_from,
-    unravel_index,
-)
-from pyc.numpy.sorting import (
-    argsort,
-    digitize,
-    isin,
-    median,
-    nonzero,
-    percentile,
-    quantile,
-    searchsorted,
-    sort,
-    topk,
 )
 from pyc.numpy.statistics import (
     all,
@@ -319,6 +266,18 @@ if TYPE_CHECKING:
     from pyc.numpy.histograms import histogram2d, histogram_bin_edges, histogramdd
     from pyc.numpy.information import __array_namespace_info__
     from pyc.numpy.joined import c_, r_
+    from pyc.numpy.linear_algebra import (
+        cross,
+        dot,
+        einsum,
+        inner,
+        kron,
+        matmul,
+        outer,
+        tensordot,
+        vdot,
+        vecdot,
+    )
     from pyc.numpy.missing_values import (
         nancumprod,
         nancumsum,
@@ -333,7 +292,36 @@ if TYPE_CHECKING:
         nansum,
         nanvar,
     )
+    from pyc.numpy.numerical import (
+        allclose,
+        array_equal,
+        bincount,
+        convolve,
+        corrcoef,
+        cov,
+        gradient,
+        interp,
+        matvec,
+        polyval,
+        trapezoid,
+        vecmat,
+    )
     from pyc.numpy.orders import argpartition, lexsort, partition, sort_complex, trim_zeros
+    from pyc.numpy.places import (
+        argwhere,
+        compress,
+        correlate,
+        diag_indices_from,
+        extract,
+        flatnonzero,
+        histogram,
+        nanargmax,
+        nanargmin,
+        ravel_multi_index,
+        tril_indices_from,
+        triu_indices_from,
+        unravel_index,
+    )
     from pyc.numpy.polynomial_fits import poly, polyfit, roots
     from pyc.numpy.polynomials import (
         polyadd,
@@ -397,6 +385,18 @@ if TYPE_CHECKING:
         unique_counts,
         unique_inverse,
         unique_values,
+    )
+    from pyc.numpy.sorting import (
+        argsort,
+        digitize,
+        isin,
+        median,
+        nonzero,
+        percentile,
+        quantile,
+        searchsorted,
+        sort,
+        topk,
     )
     from pyc.numpy.transcendental import (
         acos,
@@ -905,8 +905,11 @@ def _theirs(name: str) -> Any:
 
 def _enter(name: str) -> None:
     """Notes what NumPy calls by a name, and what we do."""
-    theirs, ours = _theirs(name), globals().get(name)
-    if ours is not None and callable(theirs) and not isinstance(theirs, type):
+    ours = globals().get(name)
+    if ours is None:
+        return
+    theirs = _theirs(name)
+    if callable(theirs) and not isinstance(theirs, type):
         _enter_pair(theirs, ours)
 
 

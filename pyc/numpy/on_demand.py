@@ -24,11 +24,24 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.histograms": ("histogram2d", "histogram_bin_edges", "histogramdd"),
     "pyc.numpy.information": ("__array_namespace_info__",),
     "pyc.numpy.joined": ("c_", "r_"),
+    "pyc.numpy.linear_algebra": (
+        *("cross", "dot", "einsum", "inner", "kron", "matmul", "outer", "tensordot", "vdot"),
+        *("vecdot",),
+    ),
     "pyc.numpy.missing_values": (
         *("nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanpercentile"),
         *("nanprod", "nanquantile", "nanstd", "nansum", "nanvar"),
     ),
+    "pyc.numpy.numerical": (
+        *("allclose", "array_equal", "bincount", "convolve", "corrcoef", "cov", "gradient"),
+        *("interp", "matvec", "polyval", "trapezoid", "vecmat"),
+    ),
     "pyc.numpy.orders": ("argpartition", "lexsort", "partition", "sort_complex", "trim_zeros"),
+    "pyc.numpy.places": (
+        *("argwhere", "compress", "correlate", "diag_indices_from", "extract", "flatnonzero"),
+        *("histogram", "nanargmax", "nanargmin", "ravel_multi_index", "tril_indices_from"),
+        *("triu_indices_from", "unravel_index"),
+    ),
     "pyc.numpy.polynomial_fits": ("poly", "polyfit", "roots"),
     "pyc.numpy.polynomials": (
         *("polyadd", "polyder", "polydiv", "polyint", "polymul", "polysub", "vander"),
@@ -47,6 +60,10 @@ MODULES: dict[str, tuple[str, ...]] = {
     "pyc.numpy.sets": (
         *("intersect1d", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all"),
         *("unique_counts", "unique_inverse", "unique_values"),
+    ),
+    "pyc.numpy.sorting": (
+        *("argsort", "digitize", "isin", "median", "nonzero", "percentile", "quantile"),
+        *("searchsorted", "sort", "topk"),
     ),
     "pyc.numpy.transcendental": (
         *("acos", "acosh", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2"),

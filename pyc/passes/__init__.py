@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pyc.forks import later
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
 from pyc.ir.verify_graph import verify_graph
@@ -27,9 +28,13 @@ from pyc.passes.fold import fold
 from pyc.passes.initial_values import drop_initial_values
 from pyc.passes.loops import expand_scans
 from pyc.passes.overlays import overlay_updates
-from pyc.passes.relax import Told, relax
 from pyc.passes.simplify import simplify
 from pyc.passes.spelled_axes import spell_axes
+
+if TYPE_CHECKING:
+    from pyc.passes.relax import Told
+
+relax = later("pyc.passes.relax", "relax")
 
 GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("fold", fold, "constants first, so that rules see them"),

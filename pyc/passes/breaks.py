@@ -19,8 +19,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, has_effect
 from pyc.passes.fold import fold
 from pyc.passes.leaving import Term, conditions
-from pyc.passes.loop_bodies import NotAKernelError
-from pyc.passes.lower_loops import lower_loop
+from pyc.passes.loop_forms import NotAKernelError, lower_loop
 from pyc.passes.simplify import simplify
 
 

@@ -18,7 +18,7 @@ from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.passes.dce import dce
-from pyc.passes.loop_bodies import LARGEST, Counted, counted
+from pyc.passes.loop_forms import LARGEST, Counted, counted
 from pyc.passes.reads import Walker
 
 Place = tuple[int, int]

@@ -23,8 +23,8 @@ from pyc.ir.target import Target
 from pyc.kernels.contraction import contraction
 from pyc.passes.fusion import Group
 from pyc.passes.in_place import Chains, Uses
+from pyc.passes.loop_forms import lower_loop
 from pyc.passes.lower import Lowered, lower, lower_epilogue
-from pyc.passes.lower_loops import lower_loop
 from pyc.passes.nest import has_regions, peel, unwrap
 from pyc.passes.overwrite import may_overwrite
 

@@ -22,8 +22,7 @@ from pyc.ir.op import Kind
 from pyc.ir.target import Target
 from pyc.passes.fuse import fuse
 from pyc.passes.fusion import Fusion
-from pyc.passes.loop_bodies import NotAKernelError
-from pyc.passes.lower_loops import lower_loop
+from pyc.passes.loop_forms import NotAKernelError, lower_loop
 
 FOREVER = 1 << 60
 """The group that reads last what is a result."""

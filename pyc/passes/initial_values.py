@@ -25,7 +25,7 @@ from pyc.frozen import frozen
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.passes.counted_places import Place, known_numbers
 from pyc.passes.dce import dce
-from pyc.passes.loop_bodies import SMALL_STATE, Counted, counted
+from pyc.passes.loop_forms import SMALL_STATE, Counted, counted
 from pyc.passes.reads import Walker
 
 Box = tuple[tuple[int, int], ...]

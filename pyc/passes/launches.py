@@ -12,30 +12,33 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyc.forks import later
 from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Eqn, Value
 from pyc.ir.loops import Buffer, Kernel
 from pyc.ir.op import Kind
 from pyc.ir.plan import STREAMED_BYTES, Copy, Launch, Library, Place
-from pyc.ir.routines import is_lapack
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
-from pyc.ir.verify_kernel import verify
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose, sequence_of
-from pyc.kernels.sequence import LaunchSequence
-from pyc.kernels.small_matrices import small_matrices
-from pyc.kernels.solvers import Around, Routine, Solved, solvers
+from pyc.kernels.sequence import Around, LaunchSequence, Routine, Solved
 from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
 from pyc.passes.overwrite import overlaid
 from pyc.passes.placement import exceeded
 from pyc.passes.schedule import schedule
-from pyc.passes.schedule_blocks import schedule_blocks
 from pyc.passes.slots import Scope, Slots
 from pyc.reasons import Reason
+
+# What few programs need.
+is_lapack = later("pyc.ir.routines", "is_lapack")
+schedule_blocks = later("pyc.passes.schedule_blocks", "schedule_blocks")
+small_matrices = later("pyc.kernels.small_matrices", "small_matrices")
+solvers = later("pyc.kernels.solvers", "solvers")
+verify = later("pyc.ir.verify_kernel", "verify")
 
 
 class Launches(Slots):

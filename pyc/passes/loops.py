@@ -10,8 +10,7 @@ from __future__ import annotations
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.types import ArrayType
-from pyc.passes.loop_bodies import NotAKernelError
-from pyc.passes.lower_loops import lower_loop
+from pyc.passes.loop_forms import NotAKernelError, lower_loop
 
 _COUNTER = ArrayType((), dt.i64)
 

@@ -32,16 +32,15 @@ from pyc.ir.op import Complex
 from pyc.ir.op import Kind as OpKind
 from pyc.passes.leaving import Term, conditions, given
 from pyc.passes.loop_bodies import (
-    SMALL_STATE,
     LoopLowerer,
     LoopParts,
     LoopPuller,
-    NotAKernelError,
     carries_of,
     parts_of,
     scalars_of,
     state_of,
 )
+from pyc.passes.loop_forms import SMALL_STATE, NotAKernelError
 from pyc.passes.lower import Lowered, buffer_of, store
 from pyc.passes.reads import Index, inlines, units_dropped
 

@@ -27,20 +27,16 @@ from pyc.ir.op import Kind as OpKind
 from pyc.ir.ops.indexing import combined, scatter_target
 from pyc.passes.index import Linear
 from pyc.passes.loop_bodies import (
-    LARGEST,
-    SMALL_STATE,
-    Counted,
     LoopLowerer,
     LoopParts,
     LoopPuller,
-    NotAKernelError,
     State,
     carries_of,
-    counted,
     parts_of,
     scalars_of,
     state_of,
 )
+from pyc.passes.loop_forms import LARGEST, SMALL_STATE, Counted, NotAKernelError, counted
 from pyc.passes.lower import Lowered, Puller, buffer_of, load, store
 from pyc.passes.reads import Index, inlines
 

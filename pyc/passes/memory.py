@@ -17,20 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyc.forks import load
 from pyc.frozen import frozen, replace
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.loops import Kernel
 from pyc.ir.op import Kind
 from pyc.ir.plan import Branch, Loop, Place, Plan, PlanBuffer, Step
 from pyc.ir.target import Target
-from pyc.ir.verify_plan import verify_plan
 from pyc.passes.donation import donations
 from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.in_place import Chains, Moves, Uses
 from pyc.passes.launches import Launches
-from pyc.passes.loop_bodies import NotAKernelError, counted
-from pyc.passes.lower_loops import lower_loop
-from pyc.passes.lower_updates import lower_updates
+from pyc.passes.loop_forms import NotAKernelError, counted, lower_loop, lower_updates
 from pyc.passes.offsets import place
 from pyc.passes.slots import OWN, Scope, Slot
 from pyc.reasons import Reason
@@ -115,7 +113,7 @@ class _Planner(Launches):
             sites=tuple(self.sites),
         )
         if self.check:
-            verify_plan(plan)
+            load("pyc.ir.verify_plan").verify_plan(plan)
         return Planned(
             *(plan, tuple(self.decisions), tuple(self.logical), self.copies, given.unused),
             self._largest(graph, results),

@@ -22,10 +22,9 @@ from pyc.ir.expr import Expr
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Kind
 from pyc.ir.target import Target
-from pyc.kernels.matmul import DEPTH
 from pyc.kernels.merged import merged, sides_of
 from pyc.kernels.registry import first_nest
-from pyc.kernels.windows import Windows, WindowSum
+from pyc.kernels.windows import DEPTH, Windows, WindowSum
 from pyc.passes.reads import Index, Walker, full_index, inlines, units_dropped
 
 

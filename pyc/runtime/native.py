@@ -6,10 +6,9 @@
     CODE     of `device_calls`: starts programs on a GPU
 
 `Part.text()` is a module; `object_code()` compiles it; `load(code)` maps ready bytes; `image()` is
-the mapped code: from the disk cache, where no LLVM is needed, or compiled now. Where HOOKS had to
-be compiled, CALLS are compiled in a thread beside the trace. The text depends on the memory layout
-that `layout` found, on nothing else of the machine, so it is the key under which its object is
-kept.
+the mapped code: what came with pyc (`shipped`), where no LLVM is needed. The text depends on the
+memory layout that `layout` found, on nothing else of the machine; that of another layout is
+compiled, and kept in the disk cache under the text.
 
 C functions reach the code through one pointer variable each, `f_NAME`, filled when it is loaded.
 """
@@ -27,9 +26,10 @@ from typing import Any
 from pyc import cache
 from pyc.backends.image import Image
 from pyc.fingerprint import Document, versions
-from pyc.forks import Beside, compiling, hold, in_child, load, may_wait
+from pyc.forks import compiling, hold, in_child, load, may_wait
 from pyc.runtime import (
     layout,
+    shipped,
     structures,
     text_dispatch,
     text_interrupt,
@@ -47,9 +47,6 @@ _PYTHON = ("Py", "_Py")
 PARTS: list[Part] = []
 """Those whose modules are imported."""
 
-PATIENCE_SECONDS = 5.0
-"""The longest that anybody waits for what is compiled in another thread; it takes 0.03."""
-
 
 class Part:
     """One module of native code."""
@@ -62,19 +59,16 @@ class Part:
         prepare: Callable[[Image], None],
         own: dict[str, type[ctypes.Structure]] | None = None,
         numbers: dict[str, int] | None = None,
-        then: Part | None = None,
     ) -> None:
         """externals: the C functions it calls; texts: its functions, with names of places for their
         numbers; prepare: fills other variables, once it is mapped; own, numbers: structures and
-        numbers that no other part has; then: the part that is needed next."""
+        numbers that no other part has."""
         self.name = name
         self.externals = externals
         self._texts = texts
         self._prepare = prepare
         self._own = own or {}
         self._numbers = numbers or {}
-        self._then = then
-        self._beside: Beside | None = None
         self._image: Image | None = None
         self._lock = threading.RLock()
         hold(self._lock)
@@ -91,29 +85,10 @@ class Part:
         return "\n".join((*variables, shared, own, filled))
 
     def object_code(self) -> bytes:
-        """The compiled `text()`; the part that is needed next is compiled from now on."""
-        return self._compiled()[0]
-
-    def _compiled(self) -> tuple[bytes, float]:
-        """The object code, and the seconds that it took, here or in another thread."""
-        beside, self._beside = self._beside, None
-        made: bytes | None = beside.result(PATIENCE_SECONDS) if beside is not None else None
-        seconds = beside.seconds if beside is not None else 0.0
+        """The compiled `text()`."""
         with compiling:
-            if made is None:
-                start = perf_counter()
-                made = load("pyc.backends.assemble").assemble(self.text())
-                seconds = perf_counter() - start
-            if self._then is not None:
-                self._then._begin()
-        return made, seconds
-
-    def _begin(self) -> None:
-        """Compiles the code beside what the calling thread does next, if that can be."""
-        if self._image is None and self._beside is None:
-            compute = load("pyc.backends.assemble").assembler(self.text())
-            if compute is not None:
-                self._beside = Beside(compute)
+            made: bytes = load("pyc.backends.assemble").assemble(self.text())
+            return made
 
     def load(self, code: bytes) -> Image:
         """The mapped code, from `code` unless it is mapped already.
@@ -134,16 +109,22 @@ class Part:
         return self._image is not None
 
     def image(self) -> Image:
-        """The mapped code, from the cache or compiled now if it is not loaded."""
+        """The mapped code; if it is not loaded, what came with pyc, or is in the cache, or is
+        compiled now."""
         if self._image is not None:
             return self._image
+        text = self.text()
+        ready = shipped.object_of(self.name, text)
+        if ready is not None:
+            return self.load(ready)
         name = f"pyc runtime: {self.name}"
-        document: Document = {"runtime": self.text(), "versions": versions(("llvmlite",))}
+        document: Document = {"runtime": text, "versions": versions(("llvmlite",))}
         with cache.claim(document, {}, name, wait=may_wait()) as found:
             if isinstance(found, Entry):
                 return self.load(found.payload["object"])
-            code, seconds = self._compiled()
-            cache.store(document, {}, {"object": code}, seconds, name)
+            start = perf_counter()
+            code = self.object_code()
+            cache.store(document, {}, {"object": code}, perf_counter() - start, name)
         return self.load(code)
 
 
@@ -185,7 +166,7 @@ CALLS = Part(
     (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT),
     _prepare_calls,
 )
-HOOKS = Part("hooks", text_watch.EXTERNALS, (text_watch.TEXT,), lambda found: None, then=CALLS)
+HOOKS = Part("hooks", text_watch.EXTERNALS, (text_watch.TEXT,), lambda found: None)
 THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)
 
 in_child(_renew_main_thread)
