@@ -332,7 +332,7 @@ def test_negative_bounds_are_refused(name) -> None:
 def compiled(cache_dir, monkeypatch) -> Path:
     """The file of a program of `f`, in a cache with it and what the runtime needs where its code
     does not come with pyc."""
-    monkeypatch.setattr(shipped, "object_of", lambda part, text: None)
+    monkeypatch.setattr(shipped, "object_of", lambda text: None)
     f = jit(lambda x, scale: np.tanh(x) * scale + np.sum(x), name="f")
     f(np.linspace(0, 1, 9, dtype=np.float32), 2.0)
     # As a process does that has not loaded it already.

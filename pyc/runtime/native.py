@@ -114,7 +114,7 @@ class Part:
         if self._image is not None:
             return self._image
         text = self.text()
-        ready = shipped.object_of(self.name, text)
+        ready = shipped.object_of(text)
         if ready is not None:
             return self.load(ready)
         name = f"pyc runtime: {self.name}"
@@ -166,7 +166,7 @@ CALLS = Part(
     (text_interrupt.TEXT, text_match.TEXT, text_dispatch.TEXT),
     _prepare_calls,
 )
-HOOKS = Part("hooks", text_watch.EXTERNALS, (text_watch.TEXT,), lambda found: None)
+HOOKS = Part("hooks", *text_watch.parts(profile=text_watch.HAS_PROFILE), lambda found: None)
 THREADS = Part("threads", text_threads.EXTERNALS, (text_threads.TEXT,), lambda found: None)
 
 in_child(_renew_main_thread)

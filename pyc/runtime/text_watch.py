@@ -124,9 +124,12 @@ failed:
 HAS_PROFILE = sys.version_info < (3, 12)
 """Later versions have `sys.monitoring`, and another name for the extra words."""
 
-TEXT = _AUDIT + _PROFILE if HAS_PROFILE else _AUDIT
-EXTERNALS: tuple[str, ...] = (
-    *("strncmp", "PyUnicode_FromString", "PyObject_Vectorcall", "Py_DecRef"),
-    *(("PyFrame_GetCode", "_PyCode_GetExtra", "PyLong_FromLongLong") if HAS_PROFILE else ()),
-)
-"""C functions that the code reaches through a variable `f_NAME` each."""
+_EXTERNALS = ("strncmp", "PyUnicode_FromString", "PyObject_Vectorcall", "Py_DecRef")
+_OF_PROFILE = ("PyFrame_GetCode", "_PyCode_GetExtra", "PyLong_FromLongLong")
+
+
+def parts(*, profile: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The C functions that the code reaches through a variable `f_NAME` each, and its texts."""
+    if profile:
+        return (*_EXTERNALS, *_OF_PROFILE), (_AUDIT + _PROFILE,)
+    return _EXTERNALS, (_AUDIT,)

@@ -8,20 +8,25 @@ import pytest
 
 from pyc.backends import llvm_library
 from pyc.fingerprint import versions
-from pyc.runtime import device_calls, native, shipped
+from pyc.runtime import device_calls, native, shipped, text_watch
 from tests.runtime.test_native import run_child
 
-OURS = (native.HOOKS, native.CALLS, native.THREADS, device_calls.CODE)
+OTHER_HOOKS = native.Part(
+    "hooks", *text_watch.parts(profile=not text_watch.HAS_PROFILE), lambda _: None
+)
+"""Of the other versions of Python."""
+native.PARTS.remove(OTHER_HOOKS)
+OURS = (native.HOOKS, OTHER_HOOKS, native.CALLS, native.THREADS, device_calls.CODE)
 
 
 def test_every_part_comes_compiled(request: pytest.FixtureRequest) -> None:
     """Of the very text; and by the release of LLVM that made it, the very bytes."""
     if request.config.getoption("--update-golden"):
-        made = {part.name: (part.text(), part.object_code()) for part in OURS}
+        made = {part.text(): part.object_code() for part in OURS}
         Path(shipped.FILE).write_bytes(shipped.pack(made))
         shipped._shipped.cache_clear()
     for part in OURS:
-        code = shipped.object_of(part.name, part.text())
+        code = shipped.object_of(part.text())
         assert code is not None, f"{part.name} changed: run pytest {__file__} --update-golden"
         if versions(("llvmlite",))["llvmlite"].startswith(llvm_library.KNOWN):
             assert code == part.object_code()
@@ -37,8 +42,7 @@ def test_a_first_call_compiles_nothing_but_the_program() -> None:
 def test_another_text_is_compiled() -> None:
     """As that of another layout of memory would be."""
     text = native.CALLS.text()
-    assert shipped.object_of("calls", text + " ") is None
-    assert shipped.object_of("hooks", text) is None and shipped.object_of("other", text) is None
+    assert shipped.object_of(text) is not None and shipped.object_of(text + " ") is None
 
 
 @pytest.mark.parametrize("content", ["None", "b'broken'", "open(shipped.FILE, 'rb').read()[:-9]"])
@@ -62,8 +66,7 @@ assert len(texts) == 2, "hooks and calls"
 
 
 def test_an_object_that_is_not_whole_is_not_used() -> None:
-    parts = {"calls": ("text", b"object")}
-    packed = shipped.pack(parts)
+    packed = shipped.pack({"text": b"object"})
     broken = packed.replace(b"object", b"objekt")
     run_child(f"""
 from pathlib import Path
@@ -74,7 +77,7 @@ with tempfile.TemporaryDirectory() as folder:
     for content, expected in (({packed!r}, b"object"), ({broken!r}, None)):
         Path(shipped.FILE).write_bytes(content)
         shipped._shipped.cache_clear()
-        assert shipped.object_of("calls", "text") == expected
+        assert shipped.object_of("text") == expected
 """)
 
 
