@@ -36,6 +36,7 @@ from pyc.passes.loop_forms import NotAKernelError, lower_loop
 from pyc.passes.lower import Lowered, elementwise_reads, lower, lower_epilogue
 from pyc.passes.nest import has_regions, peel, unwrap
 from pyc.passes.overwrite import may_overwrite
+from pyc.passes.rows import better_in_output
 
 FOREVER = 1 << 60
 """The group that reads last what is a result."""
@@ -237,8 +238,11 @@ class Chains:
                             j
                             for j in free
                             if (j != k) is others
-                            if self.replaces(uses, start, carries[j])
-                            or self._follows(uses, start, carries[j])
+                            if self._follows(uses, start, carries[j])
+                            or (
+                                self.replaces(uses, start, carries[j])
+                                and not self._keeps_rows(uses, start)
+                            )
                         ),
                         None,
                     )
@@ -250,9 +254,9 @@ class Chains:
         if number is None or uses.last.get(operand) != number:
             return False
         group, walker = uses.fusion.groups[number], uses.fusion.walker
-        if group.opaque is None and not group.reduces:
-            if operand not in elementwise_reads(walker, group):
-                return False
+        element_wise = group.opaque is None and not group.reduces
+        if element_wise and operand not in elementwise_reads(walker, group):
+            return False
         key = uses.graph, number
         if key not in self._kernels:
             self._kernels[key] = self._lowered(uses, group)
@@ -276,6 +280,13 @@ class Chains:
         elif eqn.op.name in ("while", "scan") and self.loop(eqn) is None:
             found = lower_loop(eqn, "trial", _no_site, uses.last)
         return [k for k in found if not (self._target.has_blocks and _is_shared(k))]
+
+    def _keeps_rows(self, uses: Uses, value: Value) -> bool:
+        """Whether the kernel that may replace a carry by `value` keeps long rows, which lie in its
+        result while it reads the carry again: in place it would compute them twice."""
+        kernels = self._kernels[uses.graph, uses.group[value]]
+        kept = (b for k in kernels for b in unwrap(peel(k.kernel.body)[1])[0])
+        return any(map(better_in_output, kept))
 
     def _follows(self, uses: Uses, value: Value, operand: Value) -> bool:
         """Whether the group that makes `value` comes after the last one that reads `operand`, in
