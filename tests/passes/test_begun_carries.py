@@ -17,6 +17,7 @@ import pytest
 import pyc
 import pyc.numpy as pnp
 from pyc import lax
+from pyc.backends.host import host_flags
 from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
@@ -24,6 +25,7 @@ from pyc.ir.plan import Plan
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
 from pyc.passes import optimise, schedule
 from pyc.passes.memory import plan
+from tests.passes.native_plans import by_threads
 from tests.passes.programs import copies, graph_of, loops
 from tests.programs.differential import same_bits
 
@@ -31,7 +33,7 @@ Step = Callable[..., Any]
 RNG = np.random.default_rng(0)
 SHAPE = (12, 37)
 A, B, C = (RNG.standard_normal(SHAPE) for _ in range(3))
-I, J = (np.floor(a[:, :12] * 4) for a in (A, B))
+K, L = (np.floor(a[:, :12] * 4) for a in (A, B))
 
 
 def checked(graph: Graph, *arguments: Any, target: Target = X86_64_V3) -> Plan:
@@ -46,13 +48,14 @@ def checked(graph: Graph, *arguments: Any, target: Target = X86_64_V3) -> Plan:
     return found
 
 
-def looped(step: Step, *initial: Any, times: int = 3) -> Plan:
+def applied(step: Step, times: int) -> Callable[..., Any]:
+    """The program that applies `step` so often."""
+    return lambda *arrays: lax.fori_loop(0, times, lambda i, c: step(*c), arrays)
+
+
+def looped(step: Step, *initial: Any, times: int = 3, target: Target = X86_64_V3) -> Plan:
     """The Plan of a loop that applies `step` to these arrays."""
-
-    def function(*arrays: Any) -> Any:
-        return lax.fori_loop(0, times, lambda i, c: step(*c), arrays)
-
-    return checked(graph_of(function, *initial), *initial)
+    return checked(graph_of(applied(step, times), *initial), *initial, target=target)
 
 
 def swaps(found: Plan, nbytes: int = A.nbytes) -> int:
@@ -106,7 +109,7 @@ IN_PLACE: dict[str, tuple[Step, tuple[Any, ...], int]] = {
     "columns": (lambda x: (x - pnp.mean(x, axis=0),), (A,), 0),
     "what a product is added to": (
         lambda x, y: (0.25 * (x + pnp.sort(y) @ y[:, ::-1]), y),
-        *((I, J), 0),
+        *((K, L), 0),
     ),
     "complex numbers": (lambda z: (z * z * 0.1 + shifted(pnp.sort(z.real)),), (A + 1j * B,), 0),
     "after the last read": (lambda x: (pnp.flip(pnp.sort(x, axis=1)) * 0.5,), (A,), 0),
@@ -132,6 +135,32 @@ def test_a_result_begins_in_the_buffer_of_a_carry(name: str) -> None:
     assert loops(found.steps), "the loop is one of whole arrays"
     assert copied(found, initial[0].nbytes) == 0
     assert swaps(found, initial[0].nbytes) == exchanged
+
+
+ON_A_GPU = {"rows": 1, "columns": 1, "what a product is added to": 1}
+"""Rows that threads share are not replaced there."""
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_on_a_gpu_only_elements_are_replaced(name: str) -> None:
+    step, initial, exchanged = IN_PLACE[name]
+    found = looped(step, *initial, target=SM_90)
+    assert swaps(found, initial[0].nbytes) == ON_A_GPU.get(name, exchanged)
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_each_width_and_number_of_threads_gives_the_same_bits(name: str) -> None:
+    """Native code; the tasks of a kernel store beside one another."""
+    step, initial, _ = IN_PLACE[name]
+    graph = optimise(graph_of(applied(step, 5), *initial))
+    shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
+    expected = evaluate(graph, initial)
+    for target in (X86_64_V3, X86_64_V4)[: 2 if "avx512f" in host_flags() else 1]:
+        with mock.patch.object(schedule, "TASK_WORK", 1):
+            found = plan(graph, target).plan
+        for results in by_threads(found, target, initial, shapes):
+            for a, b in zip(expected, results, strict=True):
+                assert same_bits(a, b)
 
 
 def test_two_that_take_turns_need_no_third() -> None:
