@@ -21,6 +21,7 @@ from pyc.backends.host import host_flags
 from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Graph
+from pyc.ir.loops import Alloc, For, walk
 from pyc.ir.plan import Plan
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
 from pyc.passes import optimise, schedule
@@ -167,6 +168,29 @@ def test_two_that_take_turns_need_no_third() -> None:
     """Of a leapfrog; the results are the two, and nothing else has memory."""
     found = looped(leapfrog, A, B, times=4)
     assert found.peak < A.nbytes
+
+
+def flux(u: Any, h: Any) -> Any:
+    """What is made of three rows is needed at three neighbouring places."""
+    q = pnp.roll(h, 1, 0) * 3 + h * 5 - pnp.roll(h, -1, 0) * pnp.roll(h, -1, 0)
+    return u - (pnp.roll(q, -1, 1) + q * pnp.roll(q, 1, 1)) * 0.1, pnp.sort(h)
+
+
+def across(u: Any, h: Any) -> Any:
+    """The other array is read along its columns."""
+    return u * 0.5 + h.T, pnp.sort(h)
+
+
+@pytest.mark.parametrize(("step", "name"), [(flux, "line0"), (across, "row")])
+def test_what_replaces_a_carry_keeps_its_schedule(step: Step, name: str) -> None:
+    """Lines and blocks of rows, which take each position once."""
+    shape = (3, 700) if step is flux else (70, 70)
+    found = looped(step, RNG.random(shape), RNG.random(shape))
+    own = [k for k in found.kernels if k.name != "sort"]
+    replaced = [k for k in own if any(b.role == "inout" for b in k.buffers)]
+    inside = {s.buffer.name for k in replaced for s in walk(k.body) if isinstance(s, Alloc)}
+    inside |= {s.var.name for k in replaced for s in walk(k.body) if isinstance(s, For)}
+    assert name in inside
 
 
 # --- what must not be -----------------------------------------------------------------------------
