@@ -2,9 +2,9 @@
 
 Steps are numbered in program order, those of loops and branches included. A buffer lives from its
 first to its last step; one that is alive across a loop's edge lives through the whole loop, and so
-do buffers whose addresses it exchanges, which live alike. Each buffer goes to the lowest gap that holds
-it, in the order that gives the lowest peak of some that are tried; the most bytes alive at one step
-are the bound that no placing can beat.
+do buffers whose addresses it exchanges, which live alike. Each buffer goes to the lowest gap that
+holds it, in the order that gives the lowest peak of some that are tried; the most bytes alive at
+one step are the bound that no placing can beat.
 """
 
 from __future__ import annotations
