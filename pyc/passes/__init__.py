@@ -34,7 +34,8 @@ from pyc.passes.spelled_axes import spell_axes
 if TYPE_CHECKING:
     from pyc.passes.relax import Told
 
-relax = later("pyc.passes.relax", "relax")
+# Not `relax`: the module takes that name here once it is loaded.
+_relax = later("pyc.passes.relax", "relax")
 
 GRAPH_PASSES: tuple[tuple[str, Callable[[Graph], Graph], str], ...] = (
     ("fold", fold, "constants first, so that rules see them"),
@@ -63,7 +64,7 @@ def optimise(
     did."""
     passes = GRAPH_PASSES
     if relaxed is not None:
-        rules = ("relax", partial(relax, told=relaxed), "after simplify: rules see what is left")
+        rules = ("relax", partial(_relax, told=relaxed), "after simplify: rules see what is left")
         passes = (*GRAPH_PASSES[:3], rules, *GRAPH_PASSES[3:])
     while True:
         graph, again = _with_bodies(graph, timings, check=check, relaxed=relaxed), False
