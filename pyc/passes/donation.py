@@ -18,15 +18,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from pyc.frozen import frozen
-from pyc.ir.graph import Eqn, Graph, Value
+from pyc.ir.graph import Graph, Value
 from pyc.ir.target import Target
-from pyc.kernels.contraction import contraction
-from pyc.passes.fusion import Group
 from pyc.passes.in_place import Chains, Uses
-from pyc.passes.loop_forms import lower_loop
-from pyc.passes.lower import Lowered, lower, lower_epilogue
-from pyc.passes.nest import has_regions, peel, unwrap
-from pyc.passes.overwrite import may_overwrite
 
 
 @frozen()
@@ -77,8 +71,7 @@ class _Finder:
         self._target = target
         self._uses: Uses = chains.uses(graph)
         self._groups = self._uses.fusion.groups
-        self._maker = {out: n for n, group in enumerate(self._groups) for out in group.outputs}
-        self._kernels: dict[int, list[Lowered]] = {}
+        self._maker = self._uses.group
 
     def _start(self, value: Value) -> tuple[Value, Value | None]:
         """The first value in the memory of a result; the initial value, if a loop that exchanges
@@ -109,27 +102,7 @@ class _Finder:
     def replaces(self, value: Value, p: Value) -> bool:
         """Its first value is stored where the parameter's elements are read for the last time."""
         start, initial = self._start(value)
-        number = self._maker.get(start)
-        if number is None or initial is not None or self._uses.last.get(p) != number:
-            return False
-        if number not in self._kernels:
-            self._kernels[number] = self._lowered(self._groups[number])
-        reading = [k for k in self._kernels[number] if p in k.inputs]
-        return len(reading) == 1 and start in reading[0].outputs and _may_take(reading[0], start, p)
-
-    def _lowered(self, group: Group) -> list[Lowered]:
-        """The logical kernels of a group, if they may store in the memory of what they read."""
-        graph, fusion, eqn = self._graph, self._uses.fusion, group.opaque
-        found: list[Lowered] = []
-        if eqn is None:
-            found = [lower(graph, fusion, fusion.walker, group, "trial", _no_site)]
-        elif group.epilogue is not None and group.sum is None:
-            epilogue = lower_epilogue(graph, fusion, fusion.walker, group, _no_site)
-            kernel = contraction(tuple(a.type for a in eqn.args), epilogue, **eqn.params)
-            found = [Lowered(kernel, (*eqn.args, *epilogue.inputs), (group.epilogue,))]
-        elif eqn.op.name in ("while", "scan") and self._chains.loop(eqn) is None:
-            found = lower_loop(eqn, "trial", _no_site, self._uses.last)
-        return [k for k in found if not (self._target.has_blocks and _is_shared(k))]
+        return initial is None and self._chains.replaces(self._uses, start, p)
 
     def follows(self, value: Value, p: Value) -> bool:
         """Its memory is first written after the parameter was read for the last time."""
@@ -159,23 +132,3 @@ class _Finder:
         if self._target.has_blocks and group.reduces:
             return f"the threads that make a row of a result of type {p.type} share it"
         return f"it is read elsewhere than where a result of type {p.type} is stored"
-
-
-def _no_site(eqn: Eqn) -> int:
-    """A trial fails nowhere."""
-    return 0
-
-
-def _may_take(lowered: Lowered, out: Value, value: Value) -> bool:
-    """Whether a kernel may make `out` in the memory of `value`, wherever it reads that."""
-    buffers = dict(zip(lowered.outputs, lowered.kernel.buffers[len(lowered.inputs) :], strict=True))
-    sources = [
-        b for v, b in zip(lowered.inputs, lowered.kernel.buffers, strict=False) if v is value
-    ]
-    return all(may_overwrite(lowered.kernel, buffers[out], b) for b in sources)
-
-
-def _is_shared(lowered: Lowered) -> bool:
-    """Whether several threads of a block work on one position of a kernel."""
-    _, body = unwrap(peel(lowered.kernel.body)[1])
-    return has_regions(body)

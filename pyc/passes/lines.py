@@ -18,7 +18,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.expr import Apply, Const, Expr, Load, Var, postorder
 from pyc.ir.loops import Body, Buffer, Let, Space, Store
 from pyc.ir.visit import Rewriter
-from pyc.passes.nest import Loop, Nest, is_in_place, roots
+from pyc.passes.nest import Loop, Nest, reads_elsewhere, roots
 
 GAIN = 8
 """Instructions and loads per element that a line must save: it costs a loop, and a store that is
@@ -64,12 +64,13 @@ class _Place:
 
 
 def may_have_lines(loop: Loop, core: Body) -> bool:
-    """Whether a loop is long, and statements only bind and store, none what another one loads."""
+    """Whether a loop is long, and statements only bind and store, and what they load from where
+    they store is at the same place: a line, of several places, is not made of that."""
     if loop.extent < SHORTEST:
         return False
     plain = all(isinstance(s, (Let, Store)) for s in core)
     stored = [s.buffer for s in core if isinstance(s, Store)]
-    return plain and not is_in_place(core) and not any(b.may_alias for b in stored)
+    return plain and not reads_elsewhere(core) and not any(b.may_alias for b in stored)
 
 
 def shared_line(nest: Nest, loop: Loop, core: Body, name: str) -> Line | None:

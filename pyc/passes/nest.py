@@ -198,6 +198,26 @@ def is_in_place(body: Sequence[Stmt]) -> bool:
     )
 
 
+def reads_elsewhere(body: Sequence[Stmt]) -> bool:
+    """Whether statements load from memory that they store to, other than where they store it: the
+    order of their positions decides what is read."""
+    stores = [s for s in walk(tuple(body)) if isinstance(s, Store)]
+    written: dict[Buffer, list[Sequence[Expr]]] = {}
+    for s in stores:
+        written.setdefault(s.buffer, []).append(s.index)
+    return any(
+        isinstance(e, Load)
+        and e.buffer in written
+        and e.buffer.space is Space.GLOBAL
+        and not all(_same(e.index, at) for at in written[e.buffer])
+        for e in postorder(roots(body))
+    )
+
+
+def _same(a: Sequence[Expr], b: Sequence[Expr]) -> bool:
+    return all(x is y for x, y in zip(a, b, strict=True))
+
+
 def row_length(s: Stmt) -> int | None:
     """Elements of the row that a region walks; None for a statement of one element."""
     if isinstance(s, Reduce):

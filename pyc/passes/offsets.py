@@ -1,10 +1,10 @@
 """Offsets: where in the arena each buffer of a Plan lies, from the steps that use it.
 
 Steps are numbered in program order, those of loops and branches included. A buffer lives from its
-first to its last step; one that is alive across a loop's edge lives through the whole loop, and
-buffers whose addresses a loop exchanges live alike. Each buffer goes to the lowest gap that holds
-it, in the order that gives the lowest peak of some that are tried; the most bytes alive at one step
-are the bound that no placing can beat.
+first to its last step; one that is alive across a loop's edge lives through the whole loop, and so
+do buffers whose addresses it exchanges, which live alike. Each buffer goes to the lowest gap that
+holds it, in the order that gives the lowest peak of some that are tried; the most bytes alive at
+one step are the bound that no placing can beat.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ class _Lives:
                     self.visit(case)
             else:
                 start = self._number
+                # An argument that was given up may come in with no step before.
+                for slot in (s for pair in step.rotate for s in pair):
+                    self._use(slot)
                 self.visit(step.condition)
                 self._number += 1
                 self._use(step.flag)

@@ -62,6 +62,7 @@ from pyc.passes.nest import (
     is_in_place,
     is_loop_program,
     peel,
+    reads_elsewhere,
     row_length,
     unwrap,
 )
@@ -245,7 +246,7 @@ class _Scheduler:
 
     def _turns(self, outer: Loop, inner: Loop, core: Body) -> bool:
         """Whether what is stored along the inner loop is read along the outer one."""
-        if min(outer.extent, inner.extent) < TURNED_ROWS or is_in_place(core):
+        if min(outer.extent, inner.extent) < TURNED_ROWS or reads_elsewhere(core):
             return False
         if not all(isinstance(s, (Let, Store)) for s in core):
             return False

@@ -64,7 +64,8 @@ def stencil(x: Any) -> Any:
 
 
 def sweeps(n: int) -> Any:
-    return lambda x: lax.fori_loop(0, n, lambda i, x: pnp.sort(x)[::-1] * 0.5 + x, x)
+    """Two buffers take turns."""
+    return lambda x: lax.fori_loop(0, n, lambda i, x: pnp.sort(x) * 0.5 + x[::-1], x)
 
 
 # Function, arguments, donated ones; the argument that each result takes over, whole arrays copied.
@@ -84,8 +85,12 @@ TAKEN: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...], dict[int, int], in
     "a loop of even length": (sweeps(4), (X,), (0,), {0: 0}, 0),
     "a loop of odd length": (sweeps(5), (X,), (0,), {0: 0}, 1),
     "a loop of unknown length": (
-        lambda x: lax.while_loop(lambda x: x[0] < 100, lambda x: pnp.sort(x)[::-1] + x, x),
+        lambda x: lax.while_loop(lambda x: x[0] < 100, lambda x: pnp.sort(x) + x[::-1], x),
         *((X,), (0,), {0: 0}, 1),
+    ),
+    "a loop of one buffer": (
+        lambda x: lax.fori_loop(0, 5, lambda i, x: pnp.sort(x)[::-1] * 0.5 + x, x),
+        *((X,), (0,), {0: 0}, 0),
     ),
     "a branch that updates": (
         lambda x, p: lax.cond(p > 0, lambda x: x.at[0].set(1.0), lambda x: x.at[1].set(2.0), x),

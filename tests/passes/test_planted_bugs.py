@@ -580,6 +580,62 @@ def chains_go_on_through_values_that_are_read_again(plant: Plant) -> None:
     plant.attribute("pyc.passes.in_place:Chains", "_link", wrong)
 
 
+def _beside_its_neighbours(x: Any, y: Any) -> Any:
+    """One carry may be replaced where it lies; the other is read at its neighbours."""
+
+    def step(i: Any, state: Any) -> Any:
+        x, y = state
+        x = x * 0.5 + y[::-1]
+        return x, pnp.roll(y, 1) * 0.5 + y
+
+    return lax.fori_loop(0, 4, step, (pnp.sort(x), pnp.sort(y)))
+
+
+@bug(_beside_its_neighbours, SQUARE.reshape(-1), SQUARE.reshape(-1)[::-1] * 2)
+def a_carry_is_replaced_where_its_neighbours_are_read(plant: Plant) -> None:
+    plant.attribute(
+        "pyc.passes.in_place",
+        "elementwise_reads",
+        lambda walker, group: frozenset(r.value for r in group.reads),
+    )
+    plant.attribute("pyc.passes.in_place", "may_overwrite", lambda *_: True)
+
+
+def _read_behind(x: Any) -> Any:
+    return lax.fori_loop(0, 4, lambda i, x: pnp.sort(pnp.sort(x) + x) - x[::-1], x)
+
+
+@bug(_read_behind, SQUARE.reshape(-1))
+def a_carry_is_replaced_before_it_is_read_again(plant: Plant) -> None:
+    plant.attribute("pyc.passes.in_place:Chains", "replaces", lambda *_: True)
+    plant.attribute("pyc.passes.in_place:Chains", "_keeps_rows", lambda *_: False)
+
+
+def _begun_behind(x: Any) -> Any:
+    """What an update made in the carry's buffer is read while the next one is stored."""
+
+    def step(i: Any, x: Any) -> Any:
+        made = x.at[i].set(7.0)
+        return made[::-1] * 0.5 + made
+
+    return lax.fori_loop(0, 4, step, pnp.sort(x))
+
+
+@bug(_begun_behind, SQUARE.reshape(-1))
+def a_result_begins_where_a_value_of_the_body_lies(plant: Plant) -> None:
+    def wrong(self: Any, uses: Any, value: Any, operand: Any) -> bool:
+        return bool(uses.last.get(operand, -1) < uses.group[value])
+
+    plant.attribute("pyc.passes.in_place:Chains", "_follows", wrong)
+    moves = plant.original("pyc.passes.in_place:Chains", "_moves")
+
+    def updated(self: Any, body: Any, eqn: Any) -> Any:
+        found = moves(self, body, eqn)
+        return replace(found, updated=frozenset(range(len(found.home))))
+
+    plant.attribute("pyc.passes.in_place:Chains", "_moves", updated)
+
+
 @bug(lambda x: lax.fori_loop(0, 3, lambda i, x: pnp.flip(x) + x, x), SQUARE.reshape(-1))
 def a_loop_ends_in_the_other_buffer(plant: Plant) -> None:
     right = plant.original("pyc.passes.memory", "counted")
@@ -780,6 +836,7 @@ SEEDS = {
     "a_shifted_read_is_overwritten": 24,
     "a_loop_updates_what_is_read_later": 0,
     "chains_go_on_through_values_that_are_read_again": 4,
+    "a_carry_is_replaced_where_its_neighbours_are_read": 29,
     "a_loop_ends_in_the_other_buffer": 1,
     "an_overlay_lies_one_further": 4,
 }
