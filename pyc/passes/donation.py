@@ -93,7 +93,7 @@ class _Finder:
 
     def _begun(self, value: Value) -> int:
         """The group by which the memory of a result is first written, beyond all others if none is.
-        What no group makes (an argument, a constant) is copied there, just before its first link."""
+        What no group makes (an argument, a constant) is copied there just before its first link."""
         start, _ = self._start(value)
         if start in self._maker:
             return self._maker[start]
