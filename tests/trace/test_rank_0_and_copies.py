@@ -121,6 +121,70 @@ def results_are_scalars(x: Any) -> Any:
     return s, t, u, v, w
 
 
+def one_with_two_names_after_a_loop(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(50):
+        a += x[k % 4]
+    b = a
+    a += 1
+    return a, b
+
+
+def one_with_two_names_in_a_loop(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(50):
+        b = a
+        a += x[k % 4]
+    return a, b
+
+
+def one_with_two_names_in_a_branch_of_a_loop(x: Any) -> Any:
+    a, b = np.zeros(()), np.ones(())
+    for k in range(30):
+        if x[k % 4] > 2:
+            b = a
+            a += 1
+        else:
+            a -= x[k % 4]
+    return a, b
+
+
+def one_with_two_names_in_inner_loops(x: Any) -> Any:
+    a = np.asarray(x[0])
+    for _ in range(20):
+        for k in range(20):
+            b = a
+            a += x[k % 4]
+        a *= 0.5
+    return a, b
+
+
+def one_that_each_iteration_makes_anew(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(30):
+        b = a
+        a += 1
+        a = np.array(a + x[k % 4])
+    return a, b
+
+
+def one_that_becomes_a_scalar(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(30):
+        b = a
+        a = a + x[k % 4]
+    return a, b
+
+
+def one_that_a_list_holds_many_times(x: Any) -> Any:
+    a = np.zeros(())
+    history = []
+    for k in range(30):
+        a += x[k % 4]
+        history.append(a)
+    return np.array(history)
+
+
 def functions_that_make_arrays_of_scalars(x: Any) -> Any:
     v = x[0]
     made = [
@@ -164,6 +228,9 @@ PROGRAMS = (
     *(one_in_a_while_loop, one_that_a_branch_changes, one_in_a_list_twice, one_of_a_scalar),
     *(one_of_another, views_of_rank_0, elements_are_scalars, results_are_scalars),
     functions_that_make_arrays_of_scalars,
+    *(one_with_two_names_after_a_loop, one_with_two_names_in_a_loop, one_that_becomes_a_scalar),
+    *(one_with_two_names_in_a_branch_of_a_loop, one_with_two_names_in_inner_loops),
+    *(one_that_each_iteration_makes_anew, one_that_a_list_holds_many_times),
     *(arrays_that_are_not_copied, one_array_is_copied_by_functions_of_several),
 )
 
