@@ -229,8 +229,11 @@ PROGRAMS = (
     *(one_of_another, views_of_rank_0, elements_are_scalars, results_are_scalars),
     functions_that_make_arrays_of_scalars,
     *(one_with_two_names_after_a_loop, one_with_two_names_in_a_loop, one_that_becomes_a_scalar),
-    *(one_with_two_names_in_a_branch_of_a_loop, one_with_two_names_in_inner_loops),
-    *(one_that_each_iteration_makes_anew, one_that_a_list_holds_many_times),
+    *(
+        one_with_two_names_in_inner_loops,
+        one_that_each_iteration_makes_anew,
+        one_that_a_list_holds_many_times,
+    ),
     *(arrays_that_are_not_copied, one_array_is_copied_by_functions_of_several),
 )
 
@@ -242,6 +245,12 @@ def test_what_numpy_changes_is_changed_and_nothing_else(program: Callable[..., A
     for a, b in pairs:
         np.testing.assert_array_equal(b, a)
         assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def test_a_name_for_one_of_two_depends_on_data_in_a_loop() -> None:
+    """As of arrays of other ranks: a change of what it may be needs a copy."""
+    with pytest.raises(TraceError, match="may share memory with the one that is changed"):
+        pyc.jit(one_with_two_names_in_a_branch_of_a_loop)(X)
 
 
 def test_an_array_of_rank_0_keeps_its_type() -> None:
