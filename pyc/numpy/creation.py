@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -264,15 +265,32 @@ def iota(shape: tuple[int, ...], axis: int, dtype: dt.DType) -> Any:
     return bind1("iota", shape=shape, axis=axis, dtype=dtype)
 
 
+def _with_stop(arange: Any) -> Any:
+    """`arange` that refuses, as NumPy does, to be called without a `stop`: one number by position
+    is one, a `start` that is named is none."""
+
+    @wraps(arange)
+    def run(*args: Any, **options: Any) -> Any:
+        if not args and "stop" not in options:
+            raise DTypeError(
+                "arange: `stop` is missing",
+                fix="Write `arange(stop)`, `arange(start, stop)` or `arange(stop=n)`.",
+            )
+        return arange(*args, **options)
+
+    return run
+
+
+@_with_stop
 def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -> Any:
     """start, start + step, ... below stop (from 0 if only one number is given), as an array (n,).
     The
     three must be concrete: they decide the shape.
 
     dtype: None for that of the numbers; device: None for NumPy's memory
-    raises DTypeError: no numbers, or another dtype; ArgumentError: a step of 0, or more elements
-    than an array can have; DeviceError: no such device; UnsupportedOpError: a device in a traced
-    function
+    raises DTypeError: no numbers, no `stop`, or another dtype; ArgumentError: a step of 0, or more
+    elements than an array can have; DeviceError: no such device; UnsupportedOpError: a device in a
+    traced function
 
     NumPy: `numpy.arange`.
 
@@ -281,6 +299,7 @@ def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -
     """
     if stop is None:
         start, stop = 0, start
+    step = 1 if step is None else step
     start, stop, step = (structural(x) for x in (start, stop, step))
     for x in (start, stop, step):
         if not is_number(x):

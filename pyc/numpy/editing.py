@@ -215,7 +215,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
     condlist: a list of arrays of bools, choicelist: as many arrays, default: a number or an array,
     shapes that broadcast -> that shape; dtype: the common one of choices and default
-    raises ShapeError: not as many, or shapes that do not broadcast; DTypeError: no list, no
+    raises ShapeError: none, not as many, or shapes that do not broadcast; DTypeError: no list, no
     numbers, or conditions that are no bools
 
     NumPy: `numpy.select`.
@@ -226,6 +226,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     condlist, choicelist = several("select", condlist), several("select", choicelist)
     if len(condlist) != len(choicelist):
         raise ShapeError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
+    if not condlist:
+        raise ShapeError("select: needs at least one condition")
     for condition in condlist:
         if dtype_of(asarray(condition)) is not dt.b1:
             raise DTypeError(

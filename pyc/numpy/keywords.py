@@ -41,6 +41,9 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
+STRICT = ("no", "equiv", "safe")
+"""Rules of `casting=` that refuse what ufuncs convert otherwise."""
+
 RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2": "b"}
 """Parameters of NumPy that pyc.numpy knows by another name."""
 
@@ -188,6 +191,8 @@ def as_ours(
     positional, named, changed = list(args), {}, False
     for name, value in kwargs.items():
         renamed = name if name in own else RENAMED.get(name, name)
+        if renamed in named:
+            raise ArgumentError(f"{shown}: `{name}` and `{renamed}` are one argument")
         if renamed in own:
             named[renamed] = value
         elif name not in names:
@@ -207,6 +212,8 @@ def _as_numpy_has_it(
     ufunc, more by position than `function` takes, and outside of a trace an array to write to."""
     if isinstance(theirs, np.ufunc):
         if any(k in _OF_UFUNCS and not changes_nothing(k, v) for k, v in kwargs.items()):
+            return True
+        if kwargs.get("casting") in STRICT:
             return True
         return not is_tracing() and (len(args) > theirs.nin or "out" in kwargs)
     names = _by_position(theirs) if len(args) > 1 else []

@@ -46,23 +46,22 @@ def sort(
     kind: str | None = None,
     *,
     descending: bool = False,
-    stable: bool = True,
+    stable: bool | None = None,
 ) -> Any:
     """`x` in ascending (or `descending`) order along an axis (flattened if None), NaN last.
 
     x: any shape and dtype, which the result has; complex numbers by their real, then imaginary
     parts kind: "quicksort", "heapsort", "mergesort" or "stable", by their first letters: every kind
     is the stable one, whatever `stable` is
-    raises AxisError: no such axis; ArgumentError: another kind; DTypeError: no numbers, or an axis
-    that is no integer
+    raises AxisError: no such axis; ArgumentError: another kind, or one and `stable`; DTypeError: no
+    numbers, or an axis that is no integer
 
     NumPy: `numpy.sort`.
 
     >>> sort([30, 10, 20])
     array([10, 20, 30])
     """
-    del stable
-    _check_kind("sort", kind)
+    _check_kind("sort", kind, stable)
     return _sorted("sort", x, axis, descending)
 
 
@@ -72,27 +71,31 @@ def argsort(
     kind: str | None = None,
     *,
     descending: bool = False,
-    stable: bool = True,
+    stable: bool | None = None,
 ) -> Any:
     """The indices, int64, that sort `x` along an axis (flattened if None), NaN last; `descending`
     for the other order, with equal elements as they stand.
 
     x: any shape and dtype  ->  the same shape, or a line
     kind: as in `sort`: every kind is the stable one, whatever `stable` is
-    raises AxisError: no such axis; ArgumentError: another kind; DTypeError: no numbers, an axis
-    that is no integer, or `descending` no bool
+    raises AxisError: no such axis; ArgumentError: another kind, or one and `stable`; DTypeError: no
+    numbers, an axis that is no integer, or `descending` no bool
 
     NumPy: `numpy.argsort`.
 
     >>> argsort([30, 10, 20])
     array([1, 2, 0])
     """
-    del stable
-    _check_kind("argsort", kind)
+    _check_kind("argsort", kind, stable)
     return _sorted("argsort", x, axis, descending)
 
 
-def _check_kind(name: str, kind: str | None) -> None:
+def _check_kind(name: str, kind: str | None, stable: bool | None) -> None:
+    if kind is not None and stable is not None:
+        raise ArgumentError(
+            f"{name}: `kind` and `stable` cannot both be given",
+            fix="Leave out both: every kind is the stable one.",
+        )
     if kind is not None and str(kind)[:1].lower() not in ("q", "h", "m", "s"):
         raise ArgumentError(
             f"{name}: kind must be 'quicksort', 'heapsort', 'mergesort' or 'stable', got {kind!r}"

@@ -84,6 +84,15 @@ class _Finder:
                 return before, link
         return chain.origin, None
 
+    def _begun(self, value: Value) -> int:
+        """The group by which the memory of a result is first written, beyond all others if none is.
+        What no group makes (an argument, a constant) is copied there just before its first link."""
+        start, _ = self._start(value)
+        if start in self._maker:
+            return self._maker[start]
+        links = self._chains.chain(self._uses, value).values[:-1]
+        return self._maker[links[-1]] if links else len(self._groups)
+
     def updates(self, value: Value, p: Value) -> bool:
         """It is the parameter, or an update of it in place."""
         start, initial = self._start(value)
@@ -106,9 +115,7 @@ class _Finder:
 
     def follows(self, value: Value, p: Value) -> bool:
         """Its memory is first written after the parameter was read for the last time."""
-        start, _ = self._start(value)
-        number = self._maker.get(start, len(self._groups))
-        return self._uses.last.get(p, -1) < number
+        return self._uses.last.get(p, -1) < self._begun(value)
 
     def why(self, p: Value, taken: Iterable[int]) -> str:
         """Why no result has taken over a parameter. taken: numbers of results that have others."""
@@ -122,8 +129,7 @@ class _Finder:
         return "; ".join(found) or f"each result of type {p.type} lies in another argument"
 
     def _obstacle(self, value: Value, p: Value) -> str:
-        start, _ = self._start(value)
-        number = self._maker.get(start, len(self._groups))
+        number = self._begun(value)
         if self._uses.last.get(p, -1) > number:
             return f"it is read after a result of type {p.type} is begun"
         group = self._groups[number]

@@ -10,7 +10,7 @@ translates what a traced function reads, `name_views()` has the names that it se
 objects of libraries; `strangers()` knows operands of other kinds, `strays()` errors that traced
 values cause elsewhere, `modular()` powers of integers, `filters()` comprehensions of which data
 decides what they hold, `stacks()` lists that loops made, `folds()` goes over long ones,
-`failing()` knows what may fail under a `try`.
+`failing()` knows what may fail under a `try`, `checking()` makes exceptions checks.
 """
 
 from __future__ import annotations
@@ -128,3 +128,8 @@ def folds() -> Any:
 def failing() -> Any:
     """`pyc.trace.attempts`, operations that may fail where the user's code may catch it."""
     return load("pyc.trace.attempts")
+
+
+def checking() -> Any:
+    """`pyc.trace.raising`, which makes exceptions checks of the program."""
+    return load("pyc.trace.raising")

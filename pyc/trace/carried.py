@@ -65,6 +65,8 @@ class Carried:
         arrays = self.start.leaves if self.start is not None else []
         self.argument = [is_array(x) and is_argument(x) for x in arrays]
         self.dense = [is_array(x) and is_dense(x) for x in arrays]
+        self.boxed = [is_array(x) and not x.ndim and x.is_known_array for x in arrays]
+        """Which leaves are arrays of rank 0 at the beginning of each iteration."""
         self.parameters: list[Tracer] = []
         """Those of the Graph."""
         self.given: list[Any] = []
@@ -94,7 +96,10 @@ class Carried:
         self.given = [
             kind.value if isinstance(kind, Static) else next(parameters) for kind in self.kinds
         ]
-        for leaf, argument, dense in zip(self.given, self.argument, self.dense, strict=True):
+        flags = zip(self.given, self.argument, self.dense, self.boxed, strict=True)
+        for leaf, argument, dense, boxed in flags:
+            if boxed:
+                leaf.boxed = True
             if is_array(leaf):
                 leaf.argument, leaf.dense = argument, dense
         self.value = self.start.joined(self.given)
@@ -141,8 +146,10 @@ class Carried:
                     described(new), described(old), old.name if isinstance(old, Input) else ""
                 )
             kinds.append(joined)
-        settled = kinds == self.kinds
-        self.kinds = kinds
+        # What is an array before the first iteration only is a scalar in the others.
+        boxed = [b and is_array(x) for b, x in zip(self.boxed, self.end.leaves, strict=True)]
+        settled = kinds == self.kinds and boxed == self.boxed
+        self.kinds, self.boxed = kinds, boxed
         return settled
 
     def _leave_first(self) -> bool:
@@ -156,7 +163,7 @@ class Carried:
             with using(around.parent):
                 self.start = replace(self.end, leaves=empty(self.end), bound=[])
             self.bound, self.maybe = False, True
-            self.argument, self.dense = [False] * len(found), [False] * len(found)
+            self.argument, self.dense, self.boxed = ([False] * len(found) for _ in range(3))
             return False
         return settled
 

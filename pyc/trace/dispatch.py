@@ -429,7 +429,9 @@ def _call_ufunc(
                 fix="Make a new array: `a = a + x`, `y = f(x)`.",
                 place=location.here(),
             )
-        rest = {k: v for k, v in options.items() if k != "out"}
+        if method == "__call__" and options.get("casting") in keywords.STRICT:
+            _check_casting(ufunc, inputs, options)
+        rest = {k: v for k, v in options.items() if k not in ("out", "casting")}
         where = rest.pop("where", True) if method == "__call__" else True
         if where is not True and ufunc is np.power:  # what is not asked for must not fail
             inputs = (inputs[0], pnp.where(where, inputs[1], pnp.astype(inputs[1], np.int8) * 0))
@@ -441,6 +443,8 @@ def _call_ufunc(
             f if o is None else _given(o, f, f"{name}: `out=`", where, core)
             for o, f in zip(options["out"], found, strict=True)
         )
+    if method == "__call__" and options.get("casting") in keywords.STRICT:
+        _check_casting(ufunc, inputs, options)
     rest = {k: v for k, v in options.items() if k != "out" and not keywords.changes_nothing(k, v)}
     if method == "__call__":
         ours = counterpart(ufunc)
@@ -536,6 +540,30 @@ def _casts_first(how: str, array: Any, new: Any) -> bool:
         wraps = how not in ("min", "max") or weak_type(new) is int
         return wraps or np.can_cast(given.numpy, old.numpy, "safe")
     return np.can_cast(given.numpy, old.numpy, "same_kind")
+
+
+def _check_casting(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> None:
+    """DTypeError where `casting=` rules out a conversion of an input, or of a result to its
+    `out=`. NumPy tells, of no elements."""
+    if ufunc.signature:
+        return
+    kinds = [weak_type(x) or type_of(x).dtype.numpy for x in map(value, inputs)]
+    given = [np.empty(0, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
+    outs = options.get("out")
+    asked = {k: v for k, v in options.items() if k in ("casting", "dtype")}
+    if outs is not None:
+        asked["out"] = tuple(o if o is None else np.empty(0, type_of(o).dtype.numpy) for o in outs)
+    try:
+        with np.errstate(all="ignore"):
+            ufunc(*given, **asked)
+    except TypeError:
+        types = ", ".join(str(k) if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+        raise DTypeError(
+            f"np.{ufunc.__name__}: casting={options['casting']!r} rules out a conversion that "
+            f"operands of {types} need here",
+            fix="Convert them before, `.astype(dtype)`, or leave `casting` out.",
+            place=location.here(),
+        ) from None
 
 
 def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any) -> Any:

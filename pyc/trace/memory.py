@@ -19,10 +19,10 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from pyc.errors import PurityError, Text, TraceError
+from pyc.errors import DTypeError, PurityError, Text, TraceError
 from pyc.frozen import frozen
 from pyc.interpreter import bind1, current
-from pyc.ir.graph import Builder, Value
+from pyc.ir.graph import Builder, Location, Value
 from pyc.ir.op import Kind, Op
 from pyc.ir.types import ArrayType
 from pyc.reasons import Reason
@@ -191,6 +191,13 @@ class Owner(Protocol):
 
     open: bool
 
+    @property
+    def is_function(self) -> bool:
+        """Whether this is the trace of a function, and not of the body of a loop or a branch."""
+
+    def place(self) -> Location | None:
+        """Where the function is."""
+
     def describe(self, value: Value) -> str:
         """What `value` is, for messages: where it was made, or which argument it is."""
 
@@ -202,6 +209,9 @@ class Owner(Protocol):
 
     def is_row_major(self, value: Value) -> bool:
         """Whether NumPy would make `value` dense in row-major order, for certain."""
+
+    def is_made(self, value: Value) -> bool:
+        """Whether an operation of this trace makes `value`, which is no constant."""
 
     def note_change(self, outer: Any, entered: Any) -> None:
         """Records that an array of a surrounding trace was changed in place."""
@@ -362,14 +372,16 @@ class ArrayMemory:
 
         what: names the statement in messages; rewrite: what to write if it is refused
         raises TraceError: an argument, or memory that is shared with one or read-only;
-        PurityError: an array that was read from outside
+        PurityError: an array that was read from outside; DTypeError: a scalar
         """
         here: ArrayMemory = current().lift(self)
         here.check_writable(what, rewrite)
         here._write(current().lift(new))
 
     def check_writable(self, what: str, rewrite: str) -> None:
-        """TraceError or PurityError unless its memory is the function's own."""
+        """TraceError or PurityError unless its memory is the function's own, DTypeError if it has
+        none."""
+        self._check_memory(what)
         array: ArrayMemory = self
         while array.viewed is not None:
             step, shares = array.step, array._shares()
@@ -412,6 +424,23 @@ class ArrayMemory:
                     "caller"
                 ),
                 f"Copy it first: {_copied(outermost)}; or make a new array: {rewrite}.",
+            )
+
+    def _check_memory(self, what: str) -> None:
+        """DTypeError if it is one of NumPy's scalars for certain: what an operation made, and not
+        what stands for an argument of a function, where arrays of rank 0 come in too."""
+        if self.type.shape or self.is_array:
+            return
+        first: ArrayMemory = self
+        while first.outer is not None or first.viewed is not None:
+            first = first.outer if first.viewed is None else first.viewed  # type: ignore[assignment]
+        if first.owner.is_made(first.value):
+            raise DTypeError(
+                f"{what} would change {self._described()} in place: NumPy makes a scalar of it, "
+                "which cannot be changed",
+                fix="Give the name another value, `a = value`; or make an array of it before: "
+                "`a = np.array(a)`.",
+                place=location.here(),
             )
 
     def _write(self, new: Any) -> None:

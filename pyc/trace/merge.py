@@ -285,6 +285,8 @@ class _Merged:
         values = _chosen(truth, graphs) if needed else []
         made: list[tuple[Tracer, list[list[Tracer]]]] = []
         """New arrays, and for each branch in whose memory they may be."""
+        for k, value in enumerate(values[: len(self.types)]):
+            value.boxed = all(_is_number_array(leaves[k]) for leaves in self.leaves)
         todo = list(zip(values, *ends, strict=False))
         for place, part, kinds, maybe in self.places:
             new: list[Any] = []
@@ -333,6 +335,11 @@ def _common(parts: Sequence[Apart]) -> tuple[list[Input | Static], str]:
             return [], f"it is {one} if the condition holds and {other} if not"
         kinds.append(joined)
     return kinds, ""
+
+
+def _is_number_array(leaf: Any) -> bool:
+    """Whether a leaf is an array of rank 0, and no scalar."""
+    return isinstance(leaf, Tracer) and is_array(leaf) and not leaf.ndim and leaf.is_known_array
 
 
 def _truth(value: Apart | None) -> Any:

@@ -158,7 +158,8 @@ class ArrayMethods:
         old, new = type_of(self).dtype, to_dtype(dtype)
         if not np.can_cast(old.numpy, new.numpy, casting):  # type: ignore[arg-type]
             raise DTypeError(f"array.astype: casting={casting!r} does not allow {old} to {new}")
-        return pnp.astype(self, dtype, copy=copy)
+        found = pnp.astype(self, dtype, copy=copy)
+        return current().boxed(found) if isinstance(self, np.ndarray) else found
 
     def view(self, dtype: Any = None) -> Any:
         """The array again, or its bits read as numbers of another type: of a smaller one several

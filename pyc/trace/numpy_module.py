@@ -57,14 +57,19 @@ def view(function: Any) -> Any:
             found = local(dispatch.name_of(function), function(*args, **options))
         if function in _OVER_MEMORY and isinstance(found, Tracer) and _is_memory(args):
             found.argument = True  # a copy stands for it, so writing would be lost
-        return current().boxed(found) if function in _MAKERS else found
+        if function not in _MAKERS:
+            return found
+        boxed = current().boxed
+        return tuple(map(boxed, found)) if type(found) is tuple else boxed(found)
 
     return update_wrapper(traced, function)
 
 
 _MAKERS = (
     *(np.array, np.asarray, np.asanyarray, np.copy, np.empty, np.empty_like, np.full),
-    *(np.full_like, np.ones, np.ones_like, np.zeros, np.zeros_like),
+    *(np.full_like, np.ones, np.ones_like, np.zeros, np.zeros_like, np.broadcast_arrays),
+    *(np.broadcast_to, np.cov, np.i0, np.piecewise, np.require, np.roll, np.select, np.tensordot),
+    *(np.tile, np.where),
 )
 """Functions that make arrays of rank 0, too, and not scalars."""
 

@@ -20,6 +20,7 @@ from pyc.frozen import frozen, replace
 from pyc.interpreter import bind1, current, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.graph import Location, Raise
+from pyc.ir.ops.elementwise import unbound_variable
 from pyc.ir.types import ArrayType
 from pyc.trace import location
 from pyc.trace.handlers import is_caught
@@ -278,6 +279,13 @@ def check(ok: Any, error: Exception) -> None:
     bind_check(ok, found.bits(), found)
 
 
+def check_bound(bound: Any, name: str, place: Location | None) -> None:
+    """Records that the program fails unless a variable, which is used at `place`, has a value. It
+    does so whatever becomes of the value: Python asks for it where it comes to the name."""
+    found = raised(unbound_variable(name), [], place)
+    bind_check(bound, found.bits(), found)
+
+
 def refusal(error: Exception, why: str) -> TraceError:
     """What the user's code raises, where it cannot be a check: that, and why."""
     return _refusal(error, location.of_traceback(error.__traceback__), why)
@@ -288,6 +296,7 @@ __all__ = [
     "bind_check",
     "can_tell",
     "check",
+    "check_bound",
     "check_not_caught",
     "is_raise",
     "raised",

@@ -137,7 +137,7 @@ class Trace(Interpreter):
             if instead is not None:
                 return instead
         operands = tuple([a.value for a in args])
-        values = self.builder.located(op, operands, params, self._here)
+        values = self.builder.located(op, operands, params, self.place)
         if op.name in VIEWS and makes_view(op, args):
             found = Tracer(self, values[0])
             found.view_of(args[0], Step(op, params, args[1:]), args[0].value)
@@ -165,7 +165,13 @@ class Trace(Interpreter):
             self.outermost.refusal = None
         return error
 
-    def _here(self) -> Location | None:
+    @property
+    def is_function(self) -> bool:
+        """Whether this is the trace of a function, and not of the body of a loop or a branch."""
+        return not isinstance(self.parent, Trace)
+
+    def place(self) -> Location | None:
+        """Where the function is."""
         return self._place or self._locator.here()
 
     def copy(self, x: Any) -> Any:
@@ -474,6 +480,10 @@ class Trace(Interpreter):
     def is_row_major(self, value: Value) -> bool:
         """Whether NumPy would make `value` dense in row-major order, for certain."""
         return is_row_major(self.builder, value)
+
+    def is_made(self, value: Value) -> bool:
+        """Whether an operation of this trace makes `value`, which is no constant."""
+        return any(value in e.outs and e.op.name != "constant" for e in self.builder.eqns)
 
     def note_change(self, outer: Tracer, entered: Tracer) -> None:
         """Records that `outer`, of a surrounding trace, was changed in place; `entered` is what it

@@ -34,7 +34,7 @@ from pyc.ir.graph import Location, Value
 from pyc.numpy import indexing
 from pyc.numpy.core import plain_number
 from pyc.numpy.elementwise import exponent
-from pyc.trace import absent_methods, dispatch, location, selecting, strangers, updating
+from pyc.trace import absent_methods, checking, dispatch, location, selecting, strangers, updating
 from pyc.trace.memory import ArrayMemory, Owner
 from pyc.trace.methods import ArrayMethods
 from pyc.trace.parts import At, Flat, Selected
@@ -178,6 +178,9 @@ class Tracer(ArrayMemory, ArrayMethods):
         """From now on it has a value, or the program fails."""
         assert self.bound is not None
         (bound, name, _), self.bound, self.required = self.bound, None, True
+        if self.owner.is_function:
+            checking().check_bound(bound, name, self.owner.place())
+            return
         found = bind(
             "require", Tracer(self.owner, self.value), _spread(bound, self.shape), name=name
         )
@@ -379,8 +382,10 @@ class Tracer(ArrayMemory, ArrayMethods):
             if selecting().selects(key):
                 return selecting().taken(array, key)
         found = indexing.getitem(array, key)
-        if found.shape or _has_ellipsis(key):
+        if found.shape:
             return found
+        if _has_ellipsis(key):
+            return current().boxed(found)
         return current().separate(found, (found,))  # all axes taken by integers give a scalar
 
     def __len__(self) -> int:

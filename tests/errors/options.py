@@ -257,3 +257,35 @@ def bins_in_a_range_of_complex_numbers(x):
 @given(LINE)
 def bool_for_a_place(x):
     return np.partition(x, True)
+
+
+@given(LINE)
+def range_without_an_end(x):
+    return x + pnp.arange(start=-1)
+
+
+@given(LINE)
+def sort_by_a_kind_and_stable(x):
+    return np.sort(x, kind="heapsort", stable=True)
+
+
+@given(LINE)
+def choice_by_no_condition(x):
+    return x + np.select([], [])
+
+
+@given(LINE)
+def one_argument_by_two_names(x):
+    return pnp.clip(x, min=2, a_min=1)
+
+
+@given(LINE)
+def ufunc_whose_casting_rules_a_conversion_out(x):
+    return np.add(x, np.arange(4), casting="no")
+
+
+@given(LINE)
+def scalar_changed_in_place(x):
+    total = x.sum()
+    total[...] = 1
+    return total

@@ -65,6 +65,7 @@ GIVEN: dict[str, Any] = {
 }
 """Arguments that have no default, where an array of floats is none."""
 OWN_GIVEN: dict[str, dict[str, Any]] = {
+    "arange": {"start": 1, "stop": 3},
     **{name: dict.fromkeys("axy", INTEGERS) for name in OF_INTEGERS + OF_PAIRS},
     "broadcast_shapes": {"shapes": (3,)},
     "iinfo": {"dtype": np.int8},

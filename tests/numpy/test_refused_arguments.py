@@ -17,6 +17,27 @@ from pyc.errors import PycError
 LINE, MATRIX = np.arange(3.0), np.arange(6.0).reshape(2, 3)
 REFUSED: dict[str, tuple[str, Callable[[], Any]]] = {
     "rows of several lengths": ("ShapeError", lambda: pnp.sum([[1, 2], [3]])),
+    "a start alone": ("DTypeError", lambda: pnp.arange(start=-1)),
+    "a start and a step": ("DTypeError", lambda: pnp.arange(start=3, step=1)),
+    "no end of a range": ("DTypeError", lambda: pnp.arange(dtype="f4")),
+    "a kind and stable": ("ArgumentError", lambda: pnp.sort(MATRIX, kind="heap", stable=True)),
+    "places by a kind and stable": (
+        "ArgumentError",
+        lambda: pnp.argsort(MATRIX, kind="stable", stable=False),
+    ),
+    "no condition": ("ShapeError", lambda: pnp.select([], [])),
+    "a casting of no conversion": ("DTypeError", lambda: pnp.add(LINE, np.arange(3), casting="no")),
+    "a safe casting to less": ("DTypeError", lambda: pnp.sin(LINE, dtype="f4", casting="safe")),
+    "an equivalent casting": ("DTypeError", lambda: pnp.sqrt(np.arange(3), casting="equiv")),
+    "a safe casting to what is written": (
+        "DTypeError",
+        lambda: pnp.add(LINE, 1, out=np.zeros(3, "f4"), casting="safe"),
+    ),
+    "two least elements": ("ArgumentError", lambda: pnp.clip(LINE, min=2, a_min=1)),
+    "two least elements, in the other order": (
+        "ArgumentError",
+        lambda: pnp.clip(LINE, a_min=1, min=2),
+    ),
     "an axis in an array": ("DTypeError", lambda: pnp.flip(LINE, np.array([0]))),
     "True for an axis": ("DTypeError", lambda: pnp.sum(MATRIX, True)),
     "True for the axis of a place": ("DTypeError", lambda: pnp.argmax(MATRIX, True)),
@@ -75,6 +96,31 @@ def test_wrong_arguments_are_refused(what: str) -> None:
     with pytest.raises(PycError) as found:
         call()
     assert type(found.value).__name__ == error
+
+
+def castings(np: Any, x: Any, y: Any) -> list[str]:
+    """What two ufuncs give by each rule and type."""
+    found = []
+    for ufunc, given in ((np.add, (x, y)), (np.sqrt, (x,)), (np.arctan2, (x, 2))):
+        for casting in ("no", "equiv", "safe", "same_kind"):
+            for dtype in (None, "f4", "f8"):
+                try:
+                    found.append(str(ufunc(*given, dtype=dtype, casting=casting).dtype))
+                except TypeError:
+                    found.append("TypeError")
+    return found
+
+
+KINDS = [np.arange(1, 4, dtype=kind) for kind in ("i2", "f4", "f8")]
+
+
+@pytest.mark.parametrize("x", KINDS, ids=lambda x: str(x.dtype))
+@pytest.mark.parametrize("y", KINDS, ids=lambda x: str(x.dtype))
+def test_a_casting_refuses_what_numpy_refuses(x: Any, y: Any) -> None:
+    expected = castings(np, x, y)
+    assert castings(pnp, x, y) == expected
+    same = pyc.jit(lambda x, y: x + (castings(pnp, x, y) == expected))
+    assert same(x, y)[0] == x[0] + 1
 
 
 def test_traced_rows_of_several_shapes_do_not_broadcast() -> None:

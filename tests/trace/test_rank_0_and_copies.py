@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,84 @@ def results_are_scalars(x: Any) -> Any:
     return s, t, u, v, w
 
 
+def one_with_two_names_after_a_loop(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(50):
+        a += x[k % 4]
+    b = a
+    a += 1
+    return a, b
+
+
+def one_with_two_names_in_a_loop(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(50):
+        b = a
+        a += x[k % 4]
+    return a, b
+
+
+def one_with_two_names_in_a_branch_of_a_loop(x: Any) -> Any:
+    a, b = np.zeros(()), np.ones(())
+    for k in range(30):
+        if x[k % 4] > 2:
+            b = a
+            a += 1
+        else:
+            a -= x[k % 4]
+    return a, b
+
+
+def one_with_two_names_in_inner_loops(x: Any) -> Any:
+    a = np.asarray(x[0])
+    for _ in range(20):
+        for k in range(20):
+            b = a
+            a += x[k % 4]
+        a *= 0.5
+    return a, b
+
+
+def one_that_each_iteration_makes_anew(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(30):
+        b = a
+        a += 1
+        a = np.array(a + x[k % 4])
+    return a, b
+
+
+def one_that_becomes_a_scalar(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(30):
+        b = a
+        a = a + x[k % 4]
+    return a, b
+
+
+def one_that_a_list_holds_many_times(x: Any) -> Any:
+    a = np.zeros(())
+    history = []
+    for k in range(30):
+        a += x[k % 4]
+        history.append(a)
+    return np.array(history)
+
+
+def functions_that_make_arrays_of_scalars(x: Any) -> Any:
+    v = x[0]
+    made = [
+        np.where(v > 0, v, 1.0), np.select([v > 0], [v], 0.0), np.broadcast_to(v, ()) + np.zeros(1),
+        np.piecewise(v, [v > 0], [lambda z: z * 2, 0]), np.tensordot(x, x, 1), np.require(v),
+        np.roll(v, 1), np.tile(v, ()), np.i0(v * 0), np.cov(x[:2]), np.array(v).astype(int), v[...],
+        np.array(v)[...].astype("f4"),
+    ]  # fmt: skip
+    same = list(made)
+    for k in range(len(made)):
+        made[k] += 1
+    return (v, *same)
+
+
 def arrays_that_are_not_copied(x: Any) -> Any:
     a = x.copy()
     np.array(a, copy=None)[0] = 11
@@ -148,6 +227,13 @@ PROGRAMS = (
     *(a_sum_in_an_array_of_rank_0, one_that_a_helper_adds_to, two_that_change_places),
     *(one_in_a_while_loop, one_that_a_branch_changes, one_in_a_list_twice, one_of_a_scalar),
     *(one_of_another, views_of_rank_0, elements_are_scalars, results_are_scalars),
+    functions_that_make_arrays_of_scalars,
+    *(one_with_two_names_after_a_loop, one_with_two_names_in_a_loop, one_that_becomes_a_scalar),
+    *(
+        one_with_two_names_in_inner_loops,
+        one_that_each_iteration_makes_anew,
+        one_that_a_list_holds_many_times,
+    ),
     *(arrays_that_are_not_copied, one_array_is_copied_by_functions_of_several),
 )
 
@@ -161,6 +247,12 @@ def test_what_numpy_changes_is_changed_and_nothing_else(program: Callable[..., A
         assert np.asarray(a).dtype == np.asarray(b).dtype
 
 
+def test_a_name_for_one_of_two_depends_on_data_in_a_loop() -> None:
+    """As of arrays of other ranks: a change of what it may be needs a copy."""
+    with pytest.raises(TraceError, match="may share memory with the one that is changed"):
+        pyc.jit(one_with_two_names_in_a_branch_of_a_loop)(X)
+
+
 def test_an_array_of_rank_0_keeps_its_type() -> None:
     def program(x: Any) -> Any:
         a = np.array(3)
@@ -168,6 +260,49 @@ def test_an_array_of_rank_0_keeps_its_type() -> None:
         return a
 
     with pytest.raises(DTypeError, match="does not cast"):
+        pyc.jit(program)(X)
+
+
+CHANGES_OF_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
+    "ellipsis": lambda x, v: setitem(v, ..., 1),
+    "augmented": lambda x, v: setitem(v, (), v[()] + 1),
+    "out": lambda x, v: np.add(v, 1, out=v),
+    "out of a reduction": lambda x, v: x.sum(out=v),
+    "copyto": lambda x, v: np.copyto(v, 1),
+    "place": lambda x, v: np.place(v, True, 1),
+    "putmask": lambda x, v: np.putmask(v, True, 1),
+    "at": lambda x, v: np.add.at(v, (), 1),
+    "transposed": lambda x, v: setitem(v.T, ..., 3),
+}
+
+
+@pytest.mark.parametrize("made", ["an element", "a sum", "a sum of scalars"])
+@pytest.mark.parametrize("name", CHANGES_OF_SCALARS)
+def test_scalars_cannot_be_changed_in_place(name: str, made: str) -> None:
+    def program(x: Any) -> Any:
+        v = {"an element": x[0], "a sum": x.sum(), "a sum of scalars": x[0] + x[1]}[made]
+        CHANGES_OF_SCALARS[name](x, v)
+        return v
+
+    with pytest.raises(TypeError):
+        program(X)
+    with pytest.raises(DTypeError, match="NumPy makes a scalar of it"):
+        pyc.jit(program)(X)
+
+
+@pytest.mark.parametrize(
+    "change", [lambda v: v.fill(2), lambda v: v.put(0, 2), lambda v: v.flat.__setitem__(0, 2)]
+)
+def test_changes_of_scalars_that_numpy_drops_are_refused(change: Callable[[Any], None]) -> None:
+    """NumPy changes a copy that nobody sees."""
+
+    def program(x: Any) -> Any:
+        v = x[0]
+        change(v)
+        return v
+
+    assert program(X) == X[0]
+    with pytest.raises(DTypeError, match="NumPy makes a scalar of it"):
         pyc.jit(program)(X)
 
 

@@ -193,6 +193,54 @@ def test_refused(name: str, golden: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     golden(f"{type(found.value).__name__}: {found.value}")
 
 
+def used_for_no_elements(x: Any, c: Any) -> Any:
+    if c[0] > 0:
+        v = x * 2
+    return v[0:0]
+
+
+def used_for_what_is_overwritten(x: Any, c: Any) -> Any:
+    for k in range(30):
+        if c[0] > k:
+            v = x * k
+    y = x.copy()
+    y[:] = v
+    y[:] = 0
+    return y
+
+
+def used_for_what_is_not_chosen(x: Any, c: Any) -> Any:
+    while c[0] > 0:
+        v = x * 2
+        c = c - 1
+    return np.where(True, x, v)
+
+
+def used_for_nothing(x: Any, c: Any) -> Any:
+    if c[0] > 0:
+        v = x * 2
+    w = v + 1  # noqa: F841
+    return x
+
+
+USES_OF_NOTHING = (
+    *(used_for_no_elements, used_for_what_is_overwritten, used_for_what_is_not_chosen),
+    used_for_nothing,
+)
+
+
+@pytest.mark.parametrize("program", USES_OF_NOTHING, ids=lambda p: p.__name__)
+def test_a_variable_without_a_value_fails_whatever_becomes_of_it(program: Any) -> None:
+    """Python asks for it where it comes to the name, whether an element of it is needed or not."""
+    jitted = pyc.jit(program)
+    ones, zeros = np.array([1]), np.array([0])
+    np.testing.assert_array_equal(jitted(refusals.X, ones), program(refusals.X, ones))
+    with pytest.raises(UnboundLocalError):
+        program(refusals.X, zeros)
+    with pytest.raises(UnboundLocalError, match="has no value: what gives it one was not executed"):
+        jitted(refusals.X, zeros)
+
+
 def test_a_variable_without_a_value_is_an_unbound_local_error() -> None:
     jitted = pyc.jit(refusals.unbound_when_it_runs)
     assert np.array_equal(jitted(refusals.X, 2), refusals.X + 1)

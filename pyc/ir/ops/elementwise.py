@@ -496,7 +496,8 @@ def _require_types(args: Types, *, name: str) -> Types:
     return (x,)
 
 
-def _unbound(value: int, *, name: str) -> Exception:
+def unbound_variable(name: str) -> UnboundVariableError:
+    """What is raised where a variable of this name is used without a value."""
     return UnboundVariableError(
         f"`{name}` has no value: what gives it one was not executed",
         fix=f"Give `{name}` a value before the loop or the `if`.",
@@ -511,7 +512,7 @@ pointwise(
     lambda x, bound, *, name: x,
     types=_require_types,
     fails=lambda x, bound, *, name: (~bound, const(0, dt.i64)),
-    failure=_unbound,
+    failure=lambda value, *, name: unbound_variable(name),
     spared={1: True},
     widen=False,
     cost=2,
