@@ -139,6 +139,7 @@ def choose(
 
 _sort_blocks = later("pyc.kernels.sort_blocks", "sort_blocks")
 _sort_tasks = later("pyc.kernels.sort_tasks", "sort_tasks")
+_sort_vectors = later("pyc.kernels.sort_vectors", "sort_vectors")
 
 SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
     "sort": partial(_sort_blocks, "sort"),
@@ -150,8 +151,14 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""
 
 
+def _sort(types: tuple[ArrayType, ...], target: Target, **params: Any) -> LaunchSequence | None:
+    """Few long rows by several tasks each; others by vectors, where the target parts these."""
+    found: LaunchSequence | None = _sort_tasks("sort", types, target, **params)
+    return found or _sort_vectors(types, target, **params)
+
+
 BY_TASKS: Mapping[str, Callable[..., LaunchSequence | None]] = {
-    "sort": partial(_sort_tasks, "sort"),
+    "sort": _sort,
     "argsort": partial(_sort_tasks, "argsort"),
 }
 """Ops that are launches of their own on a CPU where they are worth tasks, of (types, target,
