@@ -63,12 +63,15 @@ SAMPLES = (0, 2, 4, 6, 8, 10, 12, 14, 15)
 
 
 class _Sorter:
-    """The kernel that sorts the rows of `x`. lanes: keys of a vector."""
+    """The kernel that sorts the rows of `x`, or with `places` finds the places of their elements in
+    order: the key has the place in its lower half then, so that all keys differ."""
 
-    def __init__(self, x: ArrayType, lanes: int, *, descending: bool) -> None:
+    def __init__(self, x: ArrayType, target: Target, *, places: bool, descending: bool) -> None:
         self.order = load("pyc.ir.ops.sort")
         self.dtype, self.length, self.descending = x.dtype, x.shape[-1], descending
-        self.key_type = dt.unsigned_of(x.dtype.bits)
+        self.gives_places = places
+        self.key_type = dt.unsigned_of(x.dtype.bits * 2 if places else x.dtype.bits)
+        lanes = target.lanes(self.key_type.itemsize)
         self.last = Const((1 << self.key_type.bits) - 1, self.key_type)
         self.lanes, self.leaf, self.shift = lanes, LEAF * lanes, lanes.bit_length() - 1
         self.turns = PARTS * self.length.bit_length()
@@ -77,7 +80,9 @@ class _Sorter:
         # Of each lane its number, by which networks choose: masks that LLVM knows make it merge
         # choices with the moves after them, which are then two instructions more.
         self.places = Buffer("places", self.key_type, (lanes,), role="in", alignment=64)
-        self.out = Buffer("out", x.dtype, (self.tasks.rows, self.length), role="inout")
+        self.out = Buffer(
+            "out", dt.i64 if places else x.dtype, (self.tasks.rows, self.length), role="inout"
+        )
         self.keys, self.row = self.tasks.extra("keys", self.key_type, 2 * self.half)
         self.local: list[Buffer] = []
         self.held = self._local("held", self.key_type, self.leaf)
@@ -97,7 +102,7 @@ class _Sorter:
     def sequence(self) -> LaunchSequence:
         """The launch."""
         body = (*self._keys(), *self._ranges())
-        if self.dtype.is_float:
+        if self.counts_special:
             body += self._as_they_stand()
         for buffer in self.local:
             body = (Alloc(buffer, body),)
@@ -110,12 +115,21 @@ class _Sorter:
     def _key(self, place: Expr) -> Load:
         return Load(self.keys, (*self.row, place))
 
-    def _key_of(self, value: Expr) -> Expr:
+    @property
+    def counts_special(self) -> bool:
+        """Whether equal keys may be of elements that differ."""
+        return self.dtype.is_float and not self.gives_places
+
+    def _key_of(self, value: Expr, place: Expr) -> Expr:
         key: Expr = self.order.sort_key(value, self.descending)
+        if self.gives_places:
+            key = (key.cast(self.key_type) << self.dtype.bits) | place.cast(self.key_type)
         return key
 
     def _element_of(self, key: Expr) -> Expr:
-        """The element of a key; of zeros and NaN one of them."""
+        """The element of a key, of zeros and NaN one of them; or its place."""
+        if self.gives_places:
+            return (key & ((1 << self.dtype.bits) - 1)).cast(dt.i64)
         element: Expr = self.order.element_of(key, self.dtype, self.descending)
         return element
 
@@ -132,18 +146,18 @@ class _Sorter:
         body: list[Stmt] = [
             Let(place, first),
             Let(value, self._value(place + lane)),
-            Let(key, self._key_of(value)),
+            Let(key, self._key_of(value, place + lane)),
             Store(self.keys, (*self.row, place + lane), key),
         ]
         carries: list[Carry] = []
         ends: list[Stmt] = []
-        if self.dtype.is_float:
+        if self.counts_special:
             is_new = Var("is_new", dt.b1)
             if overlaps:
                 again = (v * lanes - place).cast(self.key_type)
                 body.append(Let(is_new, Load(self.places, (lane,)) >= again))
             negative_zero = value.bitcast(self.key_type).equal(1 << (self.key_type.bits - 1))
-            zero = self._key_of(Const(0.0, self.dtype))
+            zero = self.order.sort_key(Const(0.0, self.dtype), self.descending)
             for n, test in enumerate((key < zero, key.equal(self.last), negative_zero)):
                 before, found = Var("before", self.key_type), Var("found", self.key_type)
                 one = (test & is_new if overlaps else test).cast(self.key_type)
@@ -386,13 +400,15 @@ def _middle(x: Expr, y: Expr, z: Expr) -> Expr:
 
 
 def sort_vectors(
-    types: tuple[ArrayType, ...], target: Target, *, descending: bool
+    op: str, types: tuple[ArrayType, ...], target: Target, *, descending: bool
 ) -> LaunchSequence | None:
-    """The launch of `sort`; None: rows are short, it is not worth the compilation, or the target
-    does not part vectors of such elements."""
+    """The launch of `sort` or `argsort`; None: rows are short, it is not worth the compilation, or
+    the target does not part vectors of such keys."""
     (x,) = types
-    if not target.parts_vectors or x.dtype.itemsize not in (4, 8):
+    places = op == "argsort"
+    sizes = (4,) if places else (4, 8)
+    if not target.parts_vectors or x.dtype.itemsize not in sizes:
         return None
-    if x.size < WORTH or x.shape[-1] < LEAST:
+    if x.size < WORTH or not LEAST <= x.shape[-1] < 1 << 31:
         return None
-    return _Sorter(x, target.lanes(x.dtype.itemsize), descending=descending).sequence()
+    return _Sorter(x, target, places=places, descending=descending).sequence()

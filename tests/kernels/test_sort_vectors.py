@@ -50,13 +50,13 @@ def small_leaves(parts: int = sort_vectors.PARTS) -> Iterator[None]:
         yield
 
 
-def made(x: Array, descending: bool, parts: int = sort_vectors.PARTS) -> LaunchSequence:
+def made(
+    x: Array, descending: bool, parts: int = sort_vectors.PARTS, op: str = "sort"
+) -> LaunchSequence:
     dtype = dt.of(x.dtype)
     assert dtype is not None
     with small_leaves(parts):
-        found = sequence_of(
-            "sort", (ArrayType(x.shape, dtype),), {"descending": descending}, X86_64_V4
-        )
+        found = sequence_of(op, (ArrayType(x.shape, dtype),), {"descending": descending}, X86_64_V4)
     assert found is not None
     assert [c.kernel.name for c in found.calls] == ["sort_vectors"]
     return found
@@ -77,10 +77,13 @@ def rows(draw: st.DrawFn) -> Array:
 def test_rows_are_sorted_as_by_one_pass_after_the_other(
     x: Array, descending: bool, parts: int
 ) -> None:
-    """With no turns left (parts 0) every range is parted in the middle of its keys."""
-    found = np.zeros_like(x)
-    execute(made(x, descending, parts), [x, found])
-    assert same_bits(found, OPS["sort"].reference(x, descending=descending))
+    """With no turns left (parts 0) every range is parted in the middle of its keys. Places of
+    elements of 32 bits are sorted too."""
+    for op in ("sort", "argsort")[: 1 + (x.itemsize == 4)]:
+        expected = OPS[op].reference(x, descending=descending)
+        found = np.zeros_like(expected)
+        execute(made(x, descending, parts, op), [x, found])
+        assert same_bits(found, expected)
 
 
 @pytest.mark.parametrize("dtype", [dt.f32, dt.u64])
@@ -125,15 +128,19 @@ def patterns(dtype: Any, length: int) -> dict[str, Array]:
 @pytest.mark.parametrize("length", [32, 33, 47, 255, 256, 257, 511, 1000, 4097, 16384])
 def test_native_code_sorts_what_is_hard(dtype: Any, length: int) -> None:
     x = np.stack(list(patterns(dtype, length).values()))
-    with mock.patch.object(sort_vectors, "WORTH", 1):
-        graph = optimise(graph_of(lambda a: pnp.sort(a), x))
-        narrow, wide = (plan(graph, t, check=True).plan for t in (X86_64_V3, X86_64_V4))
-    assert [k.name for k in wide.kernels] == ["sort_vectors"]
-    assert "sort_vectors" not in [k.name for k in narrow.kernels]
-    expected = OPS["sort"].reference(x, descending=False)
-    for found, target in ((narrow, X86_64_V3), (wide, X86_64_V4)):
-        for (result,) in by_threads(found, target, [x], [(x.shape, x.dtype)], (1, 2)):
-            assert same_bits(result, expected)
+    is_narrow = x.itemsize == 4
+    functions = {"sort": lambda a: pnp.sort(a), "argsort": lambda a: pnp.argsort(a, kind="stable")}
+    for op, function in functions.items():
+        with mock.patch.object(sort_vectors, "WORTH", 1):
+            graph = optimise(graph_of(function, x))
+            narrow, wide = (plan(graph, t, check=True).plan for t in (X86_64_V3, X86_64_V4))
+        by_vectors = [k.name == "sort_vectors" for k in (*wide.kernels, *narrow.kernels)]
+        assert by_vectors == [op == "sort" or is_narrow, False]
+        expected = OPS[op].reference(x, descending=False)
+        for found, target in ((narrow, X86_64_V3), (wide, X86_64_V4)):
+            shapes = [(x.shape, expected.dtype)]
+            for (result,) in by_threads(found, target, [x], shapes, (1, 2)):
+                assert same_bits(result, expected)
 
 
 @pytest.mark.parametrize("parts", [0, 1])
@@ -188,15 +195,22 @@ def test_data_against_the_bound_take_bounded_turns() -> None:
 
 
 def test_which_rows_are_sorted_so() -> None:
-    def name(shape: tuple[int, ...], dtype: DType = dt.f32, target: Target = X86_64_V4) -> str:
-        found = sequence_of("sort", (ArrayType(shape, dtype),), {"descending": False}, target)
+    def name(
+        shape: tuple[int, ...],
+        dtype: DType = dt.f32,
+        target: Target = X86_64_V4,
+        op: str = "sort",
+    ) -> str:
+        found = sequence_of(op, (ArrayType(shape, dtype),), {"descending": False}, target)
         return found.calls[0].kernel.name if found is not None else ""
 
     worth, least = sort_vectors.WORTH, sort_vectors.LEAST
     assert name((worth,)) == name((worth // least, least), dt.u64) == "sort_vectors"
+    assert name((worth,), dt.i32, op="argsort") == "sort_vectors"
     for shape in ((worth - 1,), (worth, least - 1), (0, worth)):
-        assert name(shape) == ""
-    assert name((worth,), dt.f16) == name((worth,), dt.f32, X86_64_V3) == ""
+        assert name(shape) == name(shape, op="argsort") == ""
+    assert name((worth,), dt.f16) == name((worth,), dt.f64, op="argsort") == ""
+    assert name((worth,), dt.f32, X86_64_V3) == ""
     assert name((sort_tasks.LEAST,)) == "sort_counts"
     assert name((sort_tasks.FEW_ROWS, sort_tasks.LEAST)) == "sort_vectors"
     assert name((worth,), target=SM_90) not in ("", "sort_vectors")
