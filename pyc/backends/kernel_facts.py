@@ -14,6 +14,7 @@ from pyc.ir.loops import (
     Kernel,
     Let,
     PairsMultiply,
+    Split,
     Store,
     TileMultiply,
     While,
@@ -34,6 +35,8 @@ def written_buffers(kernel: Kernel) -> frozenset[Buffer]:
             written.add(s.accumulators)
         elif isinstance(s, PairsMultiply):
             written.add(s.sums)
+        elif isinstance(s, Split):
+            written.update((s.below, s.others))
     if any(b.may_alias for b in written):
         written.update(b for b in kernel.buffers if b.may_alias)
     return frozenset(written)

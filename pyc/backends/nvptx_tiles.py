@@ -40,6 +40,7 @@ from pyc.ir.loops import (
     Role,
     Signal,
     Space,
+    Split,
     Stmt,
     Store,
     TileMultiply,
@@ -229,7 +230,7 @@ class TileEmitter(DoubleEmitter):
             self._wait(s)
         elif isinstance(s, TileMultiply):
             self._multiply(s)
-        elif isinstance(s, (Prefetch, Last, PairsMultiply)):
+        elif isinstance(s, (Prefetch, Last, PairsMultiply, Split)):
             raise CompileError(f"kernel {self.kernel.name}: {type(s).__name__} has no PTX here")
         elif s.asynchronous:
             self._start_copy(s)

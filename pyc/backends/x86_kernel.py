@@ -34,6 +34,7 @@ from pyc.ir.loops import (
     PairsMultiply,
     Prefetch,
     Space,
+    Split,
     While,
     walk,
 )
@@ -275,7 +276,23 @@ class X86Kernel(KernelEmitter):
             first = None if statement.first is None else self.uniform(statement.first)
             x86_tiles.multiply(self.builder, statement, addresses, first)
             return
+        if isinstance(statement, Split) and self.target.parts_vectors:
+            self._split(statement)
+            return
         raise ValueError(f"x86 has no {type(statement).__name__} (kernel {self.kernel.name})")
+
+    def _split(self, s: Split) -> None:
+        """Parts a vector in registers, and stores both parts whole: an instruction that stores a
+        part alone is slow on some processors."""
+        b = self.builder
+        bound = self.uniform(s.bound)
+        places = []
+        for buffer, index in s.accesses:
+            element = self.linear(buffer, index, 0)
+            address = self.offset(buffer, element, 0, b.scope)
+            places.append(f"ptr {address}, align {self.alignment(buffer, element)}")
+        count = x86_vectors.split(b, bound, places, s.lanes)
+        self.bind(s.count, Value(count, dt.i64, b.scope, low=0, high=s.lanes))
 
     def role_branch(self, statement: If) -> None:
         """Refused: a CPU has no warps."""

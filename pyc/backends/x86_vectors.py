@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyc.backends.llvm_builder import Builder, Scope, Value, literal, register_type, splat
+from pyc.backends.llvm_builder import (
+    Builder,
+    Scope,
+    Value,
+    literal,
+    register_type,
+    splat,
+    suffix,
+)
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.target import Target
@@ -16,7 +24,8 @@ from pyc.ir.target import Target
 SCALE = "llvm.x86.avx512.mask.scalef"
 RANGE = "llvm.x86.avx512.mask.range"
 PAIRS = "llvm.x86.avx512bf16.dpbf16ps"
-INTRINSICS = (SCALE, RANGE, PAIRS)
+COMPRESS = "llvm.x86.avx512.mask.compress"
+INTRINSICS = (SCALE, RANGE, PAIRS, COMPRESS, "llvm.ctpop")
 _OFFSET = {dt.f32: 1.5 * 2.0**23 + 254, dt.f64: 1.5 * 2.0**52 + 2046}
 """What `scale` adds to its exponent."""
 _CURRENT_ROUNDING = 4
@@ -85,6 +94,39 @@ def pairs_instruction(
     x, y = (builder.emit(f"bitcast {a} to {pairs}", scope) for a in args[:2])
     head = builder.intrinsic(f"{PAIRS}.{32 * lanes}", number, [number, pairs, pairs])
     return builder.emit(f"{head}({args[2]}, {pairs} {x}, {pairs} {y})", scope)
+
+
+def split(builder: Builder, bound: Value, places: Sequence[str], lanes: int) -> str:
+    """Parts the vector at the first address and stores the parts at the others (`loops.Split`); the
+    register of how many elements are below the bound. places: addresses, with their alignments."""
+    vector, flags = register_type(bound.dtype, lanes), f"<{lanes} x i1>"
+    source, *targets = places
+    elements = builder.emit(f"load {vector}, {source}")
+    bounds = spread(builder, bound, lanes)
+    less = {"float": "fcmp olt", "int": "icmp slt", "uint": "icmp ult"}[bound.dtype.kind]
+    below = builder.emit(f"{less} {vector} {elements}, {bounds}")
+    others = builder.emit(f"xor {flags} {below}, splat (i1 true)")
+    name = f"{COMPRESS}.{suffix(vector)}"
+    head = builder.intrinsic(name, vector, [vector, vector, flags])
+    parts = [
+        builder.emit(f"{head}({vector} {elements}, {vector} zeroinitializer, {flags} {mask})")
+        for mask in (below, others)
+    ]
+    for part, target in zip(parts, targets, strict=True):
+        builder.line(f"store {vector} {part}, {target}")
+    bits = builder.emit(
+        f"zext i{lanes} {builder.emit(f'bitcast {flags} {below} to i{lanes}')} to i64"
+    )
+    head = builder.intrinsic("llvm.ctpop.i64", "i64", ["i64"])
+    return builder.emit(f"{head}(i64 {bits})")
+
+
+def spread(builder: Builder, x: Value, lanes: int) -> str:
+    """The register of a scalar in all lanes."""
+    vector = register_type(x.dtype, lanes)
+    first = builder.emit(f"insertelement {vector} poison, {x}, i64 0")
+    zeros = f"<{lanes} x i32> zeroinitializer"
+    return builder.emit(f"shufflevector {vector} {first}, {vector} poison, {zeros}")
 
 
 def scalar_instruction(

@@ -18,6 +18,7 @@
            | Signal(buffer, index, bytes) | Wait(buffer, index, parity)   phased barriers
            | TileMultiply(accumulators, a, b, shape, ...)                  the tensor-core step
            | PairsMultiply(sums, a, b, tiles, first)   a CPU's products of tiles of bfloat16
+           | Split(count, source, bound, below, others, lanes)   a CPU parts a vector
            | Fail(site, condition, value)            writes the error slot
 
 Meaning of a loop kind:
@@ -383,6 +384,36 @@ class PairsMultiply(Stmt):
 
 
 @frozen(eq=False)
+class Split(Stmt):
+    """Parts `lanes` neighbouring elements of `source`, of 64 bytes, by whether they are less than
+    `bound`: those that are go to `below`, the others to `others`, both in order.
+
+    Each index says where the first element is; from there on all `lanes` elements of below and of
+    others are stored, those behind what came there as 0. All are read before any is stored, and
+    below is stored first. count (i64): how many are below.
+    """
+
+    count: Var
+    source: Buffer
+    source_index: tuple[Expr, ...]
+    bound: Expr
+    below: Buffer
+    below_index: tuple[Expr, ...]
+    others: Buffer
+    others_index: tuple[Expr, ...]
+    lanes: int
+
+    @property
+    def accesses(self) -> tuple[tuple[Buffer, tuple[Expr, ...]], ...]:
+        """(buffer, index of the first element): source, below, others."""
+        return (
+            (self.source, self.source_index),
+            (self.below, self.below_index),
+            (self.others, self.others_index),
+        )
+
+
+@frozen(eq=False)
 class Fail(Stmt):
     """Where `condition`, writes (site, value) to the error slot (the first failure wins; the lowest
     site of one launch is reported) and goes on with defined values."""
@@ -392,7 +423,9 @@ class Fail(Stmt):
     value: Expr
 
 
-DeviceStatement = Prefetch | Copy | Barrier | Last | Signal | Wait | TileMultiply | PairsMultiply
+DeviceStatement = (
+    Prefetch | Copy | Barrier | Last | Signal | Wait | TileMultiply | PairsMultiply | Split
+)
 """Statements that only some targets have."""
 
 
@@ -482,6 +515,9 @@ def expressions(s: Stmt) -> tuple[Expr, ...]:
         return (*s.a_index, *s.b_index, *_symbolic(s.first))
     if isinstance(s, PairsMultiply):
         return (*s.sums_index, *s.a_index, *s.b_index, *_symbolic(s.first))
+    if isinstance(s, Split):
+        indices = (*s.source_index, *s.below_index, *s.others_index)
+        return (*indices, s.bound)
     if isinstance(s, Fail):
         return (s.condition, s.value)
     return ()

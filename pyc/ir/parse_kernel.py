@@ -418,6 +418,18 @@ class _Parser:
         tiles = rows, columns, steps
         return lo.PairsMultiply(sums, sums_index, a, a_index, b, b_index, tiles, first)
 
+    def _split(self, name: str) -> lo.Split:
+        source = self._element()
+        self._expect("bound")
+        bound = self._expr()
+        self._expect("below")
+        below = self._element()
+        self._expect("others")
+        others = self._element()
+        self._expect("lanes")
+        lanes = self._int()
+        return lo.Split(self._bind(name, dt.i64), *source, bound, *below, *others, lanes)
+
     def _binding(self) -> None:
         names = [self._name()]
         while self._maybe(","):
@@ -434,6 +446,9 @@ class _Parser:
             (name,) = names
             if self._maybe("last"):
                 self._stack[-1].body.append(lo.Last(self._bind(name, dt.b1)))
+                return
+            if self._maybe("split"):
+                self._stack[-1].body.append(self._split(name))
                 return
             value = self._expr()
             self._stack[-1].body.append(lo.Let(self._bind(name, value.dtype), value))

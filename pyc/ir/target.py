@@ -20,8 +20,9 @@ class Target:
     thread on a GPU; has_blocks: runs grids of thread blocks (warp_size threads a warp) instead of
     tasks; task_bytes: work of one parallel task worth a hand-over; cache_bytes: per-core cache that
     a tile should fit in (0: none); bfloat16_pairs: whether it multiplies pairs of bfloat16 and adds
-    both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them, if the
-    system lets a process (`PairsMultiply`); shared_bytes: shared memory of one block;
+    both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them, if the system lets
+    a process (`PairsMultiply`); parts_vectors: whether it packs the elements of a vector that a
+    mask chooses, 32 and 64 bits (`Split`); shared_bytes: shared memory of one block;
     parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
     launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
     of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
@@ -42,6 +43,7 @@ class Target:
     registers: int = 32
     bfloat16_pairs: bool = False
     bfloat16_tiles: bool = False
+    parts_vectors: bool = False
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
@@ -64,7 +66,7 @@ _V3 = "+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+popcnt,+cx16"
 _V4 = _V3 + ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 
 X86_64_V3 = Target("x86-64-v3", _LINUX, "x86-64-v3", _V3, vector_bytes=32, registers=16)
-X86_64_V4 = Target("x86-64-v4", _LINUX, "x86-64-v4", _V4, vector_bytes=64)
+X86_64_V4 = Target("x86-64-v4", _LINUX, "x86-64-v4", _V4, vector_bytes=64, parts_vectors=True)
 X86_64_V4_BF16 = Target(
     "x86-64-v4-bf16",
     _LINUX,
@@ -72,6 +74,7 @@ X86_64_V4_BF16 = Target(
     _V4 + ",+avx512bf16,+avx512vbmi",
     vector_bytes=64,
     bfloat16_pairs=True,
+    parts_vectors=True,
 )
 X86_64_V4_AMX = replace(
     X86_64_V4_BF16,

@@ -370,6 +370,16 @@ class _Printer:
             if first:
                 line += f" first {texts[-1]}"
             self._heading(s, start, line)
+        elif isinstance(s, lo.Split):
+            *places, bound = self._expressions(lo.expressions(s))
+            elements = []
+            for buffer, at in s.accesses:
+                elements.append(self._element(buffer, places[: len(at)]))
+                del places[: len(at)]
+            source, below, others = elements
+            line = f"{self._bind(s.count)} = split {source} bound {bound}"
+            line += f" below {below} others {others} lanes {s.lanes}"
+            self._heading(s, start, line)
         elif isinstance(s, lo.Fail):
             texts = self._expressions((s.condition, s.value))
             self._heading(s, start, f"fail {s.site} if {texts[0]} value {texts[1]}")

@@ -361,6 +361,8 @@ class _Verifier:
             self._multiply(s, around)
         elif isinstance(s, lo.PairsMultiply):
             self._multiply_pairs(s, around)
+        elif isinstance(s, lo.Split):
+            self._split(s, around)
         elif isinstance(s, lo.Fail):
             self._values(s, [s.condition, s.value], around)
             self._truth(s, s.condition)
@@ -656,3 +658,24 @@ class _Verifier:
             self._truth(s, s.first)
         if any(k in LANES for k in around.kinds()):
             raise _Broken(s, "a product of tiles inside of lanes")
+
+    def _split(self, s: lo.Split, around: _Around) -> None:
+        for buffer, index in s.accesses:
+            ranges = self._values(s, index, around)
+            self._element(s, buffer, index, ranges, around, box=1)
+            extent, first = buffer.shape[-1], ranges[-1]
+            if isinstance(extent, int) and first.low + s.lanes > extent and not around.dead:
+                raise _Broken(s, f"{s.lanes} elements of {buffer.name} reach out of it")
+            if buffer.dtype is not s.bound.dtype:
+                raise _Broken(s, f"{buffer.name} is {buffer.dtype}, the bound {s.bound.dtype}")
+            if buffer.strides is not None:
+                raise _Broken(s, f"{buffer.name} is no dense buffer")
+        self._values(s, [s.bound], around)
+        dtype = s.bound.dtype
+        if dtype.is_complex or dtype.itemsize not in (4, 8) or s.lanes * dtype.itemsize != 64:
+            raise _Broken(s, f"{s.lanes} elements of {dtype}: they are no 64 bytes")
+        for buffer in (s.below, s.others):
+            self._written(s, buffer, around)
+        if any(k in LANES for k in around.kinds()):
+            raise _Broken(s, "a vector is parted inside of lanes")
+        self._bind(s, s.count, dt.i64, Range(0, s.lanes))

@@ -29,6 +29,7 @@ from pyc.ir.loops import (
     Prefetch,
     Reduce,
     Signal,
+    Split,
     Stmt,
     Store,
     TileMultiply,
@@ -171,6 +172,20 @@ class Rewriter:
             a, a_index = self.access(s.a, s.a_index)
             b, b_index = self.access(s.b, s.b_index)
             return replace(s, a=a, a_index=a_index, b=b, b_index=b_index, first=first)
+        if isinstance(s, Split):
+            source, source_index = self.access(s.source, s.source_index)
+            below, below_index = self.access(s.below, s.below_index)
+            others, others_index = self.access(s.others, s.others_index)
+            return replace(
+                s,
+                source=source,
+                source_index=source_index,
+                bound=self.expr(s.bound),
+                below=below,
+                below_index=below_index,
+                others=others,
+                others_index=others_index,
+            )
         if isinstance(s, PairsMultiply):
             first = self.expr(s.first) if s.first is not None else None
             places = (self.access(buffer, index) for buffer, index, _ in s.boxes)

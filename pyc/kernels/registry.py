@@ -139,6 +139,7 @@ def choose(
 
 _sort_blocks = later("pyc.kernels.sort_blocks", "sort_blocks")
 _sort_tasks = later("pyc.kernels.sort_tasks", "sort_tasks")
+_sort_vectors = later("pyc.kernels.sort_vectors", "sort_vectors")
 
 SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
     "sort": partial(_sort_blocks, "sort"),
@@ -150,11 +151,19 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
 """Ops that are launches of their own on targets with blocks, of (types, **params)."""
 
 
-BY_TASKS: Mapping[str, Callable[..., LaunchSequence | None]] = {
-    "sort": partial(_sort_tasks, "sort"),
-    "argsort": partial(_sort_tasks, "argsort"),
+def _sort(
+    op: str, types: tuple[ArrayType, ...], target: Target, **params: Any
+) -> LaunchSequence | None:
+    """Few long rows by several tasks each; others by vectors, where the target parts these."""
+    found: LaunchSequence | None = _sort_tasks(op, types, target, **params)
+    return found or _sort_vectors(op, types, target, **params)
+
+
+ON_CORES: Mapping[str, Callable[..., LaunchSequence | None]] = {
+    "sort": partial(_sort, "sort"),
+    "argsort": partial(_sort, "argsort"),
 }
-"""Ops that are launches of their own on a CPU where they are worth tasks, of (types, target,
+"""Ops that are launches of their own on some CPUs, or for some shapes, of (types, target,
 **params)."""
 
 
@@ -173,5 +182,5 @@ def sequence_of(
     if target.has_blocks:
         make = SEQUENCES.get(op)
         return None if make is None else make(types, **params)
-    by_tasks = BY_TASKS.get(op)
-    return None if by_tasks is None else by_tasks(types, target, **params)
+    on_cores = ON_CORES.get(op)
+    return None if on_cores is None else on_cores(types, target, **params)

@@ -40,6 +40,7 @@ from pyc.ir.loops import (
     Let,
     Prefetch,
     Space,
+    Split,
     Stmt,
     Store,
     While,
@@ -86,6 +87,32 @@ def test_prefetches_change_nothing_and_may_reach_out(target: Target) -> None:
     check(kernel, arrays, target)
     text = modules(one_kernel_plan(kernel, arrays), target).text
     assert text.count("call void @llvm.prefetch.p0(") == 1
+
+
+@pytest.mark.parametrize("dtype", [dt.u32, dt.i32, dt.f32, dt.u64, dt.i64, dt.f64], ids=repr)
+def test_a_vector_is_parted_by_a_bound_that_varies(dtype: DType) -> None:
+    """In place and into a second buffer, from places that are no multiple of anything."""
+    lanes, vectors = 64 // dtype.itemsize, 9
+    x = Buffer("x", dtype, (lanes * (vectors + 1),), role="inout")
+    others = Buffer("others", dtype, (lanes * (vectors + 1),), role="inout")
+    bounds = Buffer("bounds", dtype, (vectors,), role="in")
+    found = Buffer("found", dt.i64, (2,), role="inout")
+    v, count, below, over, low, high = (Var(n) for n in ("v", "count", "a", "b", "c", "d"))
+    at = (v * lanes + 1,)
+    split = Split(count, x, at, Load(bounds, (v,)), x, (below,), others, (over,), lanes)
+    carries = (
+        Carry(below, const(0), below + count, low),
+        Carry(over, const(0), over + (lanes - count), high),
+    )
+    loop = For(v, vectors, Kind.SERIAL, (split,), carries)
+    ends = (Store(found, (const(0),), low), Store(found, (const(1),), high))
+    kernel = Kernel("parts", (x, others, bounds, found), (loop, *ends))
+    draws = np.random.default_rng(0)
+    data = draws.integers(0, 200, lanes * (vectors + 1)).astype(dtype.numpy)
+    if dtype.is_float:
+        data[::5], data[1::5] = np.nan, -data[1::5]
+    where = draws.integers(0, 200, vectors).astype(dtype.numpy)
+    check(kernel, [data, data[::-1].copy(), where, np.zeros(2, np.int64)], X86_64_V4)
 
 
 @each_target

@@ -33,7 +33,7 @@ from pyc.ir.loops import (
     While,
 )
 from pyc.ir.ops.selection import VECTOR_BYTES, First
-from pyc.ir.ops.sort import Line, sort_key
+from pyc.ir.ops.sort import Line, element_of, sort_key
 
 MOST_BUCKETS = 1024
 """Buckets of a range: with `TABLES` of them the counts stay in the first cache."""
@@ -98,17 +98,7 @@ class Narrowing:
 
     def element(self, key: Expr) -> Expr:
         """The element of a key that `is_exact`."""
-        bits = ~key if self.descending else key
-        if self.dtype is dt.b1:
-            return bits.differs(0)
-        sign = 1 << (self.dtype.bits - 1)
-        if self.dtype.kind == "int":
-            bits = bits ^ sign
-        elif self.dtype.is_float:
-            signed = dt.signed_of(self.dtype.bits)
-            below = (~bits).bitcast(signed) >> (self.dtype.bits - 1)
-            bits = bits ^ (below.bitcast(self.keys) | sign)
-        return bits.bitcast(self.dtype)
+        return element_of(key, self.dtype, self.descending)
 
     def is_exact(self, key: Expr) -> Expr:
         """Whether all elements of a key have the same bits: not those of zeros and of NaN."""

@@ -98,6 +98,22 @@ def sort_key(x: Expr, descending: bool) -> Expr:
     return select(size > _largest(x.dtype), last, ~key if descending else key)
 
 
+def element_of(key: Expr, dtype: DType, descending: bool) -> Expr:
+    """The element of a sort key. Zeros have one key, and so have all NaN: of these it is 0 and one
+    of the NaN."""
+    bits = ~key if descending else key
+    if dtype is dt.b1:
+        return bits.differs(0)
+    sign = 1 << (dtype.bits - 1)
+    if dtype.kind == "int":
+        bits = bits ^ sign
+    elif dtype.is_float:
+        signed = dt.signed_of(dtype.bits)
+        below = (~bits).bitcast(signed) >> (dtype.bits - 1)
+        bits = bits ^ (below.bitcast(dt.unsigned_of(dtype.bits)) | sign)
+    return bits.bitcast(dtype)
+
+
 def _largest(dtype: DType) -> int:
     """The bits of the greatest value of a float type: infinity, where there is one."""
     if dtype is dt.f8e4m3:
@@ -259,7 +275,7 @@ def _ranked(name: str, x: ArrayType, descending: bool, *, places: bool) -> Kerne
     return Kernel(name, (source, result), (For(row, rows, LoopKind.PARALLEL, (elements,)),))
 
 
-class _Tasks:
+class Tasks:
     """The loops over the rows of x, and the memory that a row takes beside the results."""
 
     def __init__(self, x: ArrayType, *, on_stack: bool) -> None:
@@ -313,7 +329,7 @@ def _kernel(
     """Sorts the rows of x; stores the `count` first values, their places, or both."""
     length = x.shape[-1]
     short = count <= INSERTION
-    tasks = _Tasks(x, on_stack=short or length <= STACK_ROW)
+    tasks = Tasks(x, on_stack=short or length <= STACK_ROW)
     values_out = Buffer("values", x.dtype, (tasks.rows, count), role="inout")
     places_out = Buffer("places", dt.i64, (tasks.rows, count), role="inout")
     outs = [b for b, wanted in ((values_out, values), (places_out, places)) if wanted]
@@ -353,7 +369,7 @@ def _kernel(
 def _statistics(x: ArrayType, places: tuple[int, ...], descending: bool) -> Kernel:
     """Stores the elements at some places of the order of each row."""
     length = x.shape[-1]
-    tasks = _Tasks(x, on_stack=length <= STACK_ROW)
+    tasks = Tasks(x, on_stack=length <= STACK_ROW)
     row, count = tasks.row, len(places)
     result = Buffer("out", x.dtype, (tasks.rows, count), role="inout")
     source = Line(tasks.source, None, (row,))

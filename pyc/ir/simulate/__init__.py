@@ -54,6 +54,7 @@ _LEAVES: Mapping[type, Leaf] = {
     lo.Copy: tiles.copy_box,
     lo.TileMultiply: tiles.multiply,
     lo.PairsMultiply: tiles.multiply_pairs,
+    lo.Split: tiles.split,
     lo.Fail: statements.fail,
     lo.Last: barriers.last,
 }

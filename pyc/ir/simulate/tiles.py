@@ -197,6 +197,38 @@ def multiply_pairs(machine: Machine, s: lo.PairsMultiply, frame: Frame) -> None:
             storage.written[flat] = True
 
 
+def split(machine: Machine, s: lo.Split, frame: Frame) -> None:
+    """Parts a vector by a bound; binds how many of its elements are below."""
+    values = compute(machine, s, "", lo.expressions(s), frame)
+    counts = np.zeros(lane_shape(machine, frame), np.int64)
+    for lane in _executors(machine, s, frame, False, values):
+        owner = np.asarray(at_lane(frame.owner, lane))
+        found, rest = [], list(values)
+        for number, (buffer, index) in enumerate(s.accesses):
+            storage = storage_of(buffer, frame)
+            here, rest = rest[: len(index)], rest[len(index) :]
+            flat, inside = box(machine, s, storage, here, (s.lanes,), lane)
+            if not inside.all():
+                message = f"{s.lanes} elements of {buffer.name} reach out of it"
+                machine.report("bounds", s, message)
+            if not number and storage.written is not None and not storage.written[flat].all():
+                machine.report("unwritten", s, f"reads {buffer.name} before it is written")
+            at = (flat[inside], owner, None, frame, lane)
+            cooperate(machine, s, storage, *at, write=bool(number))
+            found.append((storage, flat))
+        (source, places), *targets = found
+        elements = source.flat[places]
+        is_below = elements < at_lane(rest[0], lane)
+        for (storage, flat), which in zip(targets, (is_below, ~is_below), strict=True):
+            moved = elements[which]
+            storage.flat[flat] = 0
+            storage.flat[flat[: len(moved)]] = moved
+            if storage.written is not None:
+                storage.written[flat] = True
+        counts[lane] = np.count_nonzero(is_below)
+    frame.env[s.count] = counts
+
+
 def _executors(
     machine: Machine, s: Stmt, frame: Frame, collective: bool, index: Sequence[Array]
 ) -> Iterator[tuple[int, ...]]:
