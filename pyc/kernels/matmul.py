@@ -2,8 +2,8 @@
 
     for each task: a tile of up to TILE_ROWS rows and one panel of columns     (parallel)
       for each block of DEPTH terms:
-        the panel of b is packed into a buffer that stays in the caches, or, for a few groups of
-        rows, read where it lies
+        the panel of b is packed into a buffer that stays in the caches, or, for some groups of
+        rows, filled by the first of them, or, for few, read where it lies
         for each group of rows: an accumulator for each row and vector of the panel over the terms
         of the block, by fma
 
@@ -66,6 +66,10 @@ WIDENED_GROUPS = 2
 """The same where its elements are widened each time that they are read."""
 MOST_VECTORS = 8
 """The most vectors of a panel, for the fewest rows."""
+FILLED_GROUPS = 3
+"""Groups of rows from which, up to those, the first one leaves what it reads in a panel: NumPy's
+arrays begin in the middle of a line, so each vector is in two, and rows that lie apart share sets
+of the first-level cache. Of b as large as the next is: smaller ones stay there as they are."""
 PANEL_BYTES = 3 << 14
 """The most of a panel that many groups of rows read: a first-level cache, and half of one more."""
 FAR_GROUPS = 2
@@ -236,6 +240,8 @@ class _Nest:
         self.panels = -(-self.n // self.width)
         in_place = PACKED_GROUPS if b.dtype is self.accumulator else WIDENED_GROUPS
         self.packs = self.across or groups > in_place
+        far = self.panels > 1 and self.depth * self.n * self.accumulator.itemsize > PANEL_BYTES
+        self.fills = not self.packs and groups >= FILLED_GROUPS and far
         whole = (a, b) if views is None else (views[0].windows.type, views[1].windows.type)
         self.a = Buffer("a", a.dtype, whole[0].shape, role="in")
         self.b = Buffer("b", b.dtype, whole[1].shape, role="in")
@@ -287,7 +293,7 @@ class _Nest:
         if self.parts > 1:
             return self._task_of_parts(at)
         if self.k <= self.depth and self._is_light():
-            return self._with_buffers(self._block(at, const(0), self.k, _Ends(True, True)))
+            return self._with_buffers(at, self._block(at, const(0), self.k, _Ends(True, True)))
         blocks, rest = divmod(self.k, self.depth)
         body = []
         if blocks == 1 and not rest:
@@ -302,7 +308,7 @@ class _Nest:
         body += self._each_sum(
             lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
         )
-        return (Alloc(self.sums, self._with_buffers(body)),)
+        return (Alloc(self.sums, self._with_buffers(at, body)),)
 
     def _task_of_parts(self, at: _At) -> Body:
         """A task of a sum of products."""
@@ -314,10 +320,23 @@ class _Nest:
         body += self._each_sum(
             lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
         )
-        return (Alloc(self.sums, self._with_buffers(body)),)
+        return (Alloc(self.sums, self._with_buffers(at, body)),)
 
-    def _with_buffers(self, body: list[Stmt]) -> Body:
-        return (Alloc(self.panel, tuple(body)),) if self.packs else tuple(body)
+    def _with_buffers(self, at: _At, body: list[Stmt]) -> Body:
+        if self.fills and self.n % self.width:
+            body = [*self._clear(at), *body]
+        return (Alloc(self.panel, tuple(body)),) if self.packs or self.fills else tuple(body)
+
+    def _clear(self, at: _At) -> list[Stmt]:
+        """Zeros in the vectors of the last panel that the first group does not fill: whole vectors
+        are read, and a product with a subnormal that happens to be there takes a hundred times as
+        long."""
+        first = self.n % self.width // self.lanes * self.lanes
+        lane, k = Var("lane"), Var("k")
+        zero = Store(self.panel, (k, first + lane), self._zero())
+        vector = For(lane, self.width - first, Kind.VECTOR, (zero,))
+        last = at.column + self.width > self.n
+        return [If(last, (For(k, self.depth, Kind.SERIAL, (vector,)),))]
 
     def _is_light(self) -> bool:
         """Whether the epilogue may stand once for each accumulator."""
@@ -357,18 +376,19 @@ class _Nest:
         """The terms [start, start + count) of a task: into the sums, or the result if last."""
         packed = self._pack(at, start, count) if self.packs else []
         group = Var("group")
-        inner = self._multiply(at, group * self.rows, start, count, ends)
+        inner = self._multiply(at, group, start, count, ends)
         return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, (inner,))]
 
-    def _multiply(self, at: _At, first: Expr, start: Expr, count: int, ends: _Ends) -> Stmt:
-        """The rows from `first` on of a tile times the panel."""
+    def _multiply(self, at: _At, group: Expr, start: Expr, count: int, ends: _Ends) -> Stmt:
+        """The rows of a group of a tile times the panel."""
         lane, k = Var("lane"), Var("k")
+        first = group * self.rows
         row = [first + r for r in range(self.rows)]
         names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
         results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
         column = at.column + lane
         term: Expr = Load(self.panel, (k, lane))
-        if not self.packs:
+        if not self.packs and not self.fills:
             term = self._element(self.b, 1, at, column, start + k)
         carried = []
         for r in range(self.rows):
@@ -376,6 +396,9 @@ class _Nest:
             initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
             carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
         ahead = self._rows_ahead(at, row, start + k) if self.packs else self._ahead(at, start + k)
+        if self.fills:
+            fill = Store(self.panel, (k, lane), self._element(self.b, 1, at, column, start + k))
+            ahead = (If(apply("eq", group, const(0)), (*ahead, fill)),)
         body = self._results_ahead(at, row) if ends.last else []
         body.append(For(k, count, Kind.SERIAL, ahead, tuple(carried)))
         for r in range(self.rows):

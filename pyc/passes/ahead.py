@@ -8,7 +8,8 @@ many iterations ahead as the loop has.
 
 A row program takes turns: it reads a row, computes, and stores. While it stores (mostly quotients,
 which processors divide slowly) memory has nothing to do, and while it reads nothing is divided. So
-a vector that is stored asks for its place in a row of the next turn, read or stored.
+a vector that is stored asks for its place in a row of the next turn, read or stored; only stored
+where it is made quickly, since memory has no time to spare then.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyc.frozen import replace
-from pyc.ir.expr import Expr, Load, Var, const, postorder
-from pyc.ir.loops import Body, Buffer, For, If, Kind, Prefetch, Space, Stmt, Store, walk
+from pyc.ir.expr import Apply, Expr, Load, Var, const, postorder
+from pyc.ir.loops import Body, Buffer, For, If, Kind, Let, Prefetch, Space, Stmt, Store, walk
 from pyc.ir.visit import Rewriter, bound, renamed
 from pyc.passes.nest import Loop, Nest, in_common_within, is_element_loop
 
@@ -32,6 +33,10 @@ FORESEEN = 1 << 24
 so by itself while a row is computed, but for lines that are to be stored."""
 ROW_BYTES = 1 << 16
 """Bytes of a row up to which the next one is asked for: it should stay in a core's cache."""
+SLOW = frozenset(("div", "fast_div", "sqrt", "fast_sqrt"))
+"""Instructions of several cycles a vector: one of these"""
+LONG = 16
+"""or so many of others leave memory idle."""
 LINE = 64
 """Bytes of a line of the caches."""
 
@@ -84,13 +89,14 @@ def _further_on(vector: For, nest: Nest, row: Var, rows: int) -> list[Stmt]:
     """What asks for the lines that a vector reads and stores, `rows` rows further on."""
     assert isinstance(vector.extent, int), "a vector has a number of lanes"
     stored = {s.buffer for s in walk((vector,)) if isinstance(s, Store)}
+    foreseen = FORESEEN if _takes_long(vector) else 0
     found: dict[tuple[Buffer, Expr], Stmt] = {}
     for buffer, address in nest.accesses((vector,)):
         (size,), item = buffer.shape, buffer.dtype.itemsize
         stride = nest.factor(row, address)
         if buffer.space is not Space.GLOBAL or not isinstance(size, int) or not stride:
             continue
-        least, most = ROWS_FROM, size * item if buffer in stored else FORESEEN
+        least, most = ROWS_FROM, size * item if buffer in stored else foreseen
         near = abs(stride) * item <= ROW_BYTES and nest.factor(vector.var, address) == 1
         if near and least <= size * item <= most:
             line = LINE // item
@@ -98,6 +104,26 @@ def _further_on(vector: For, nest: Nest, row: Var, rows: int) -> list[Stmt]:
                 there = Rewriter(variables={vector.var: const(k)}).expr(address) + stride * rows
                 found.setdefault((buffer, there), Prefetch(buffer, (there,)))
     return list(found.values())
+
+
+def _takes_long(vector: For) -> bool:
+    """Whether memory waits for what a vector computes along the row."""
+    varies: dict[int, bool] = {id(vector.var): True}
+    count = 0
+    for s in walk(vector.body):
+        if isinstance(s, For):
+            return True
+        if not isinstance(s, (Let, Store)):
+            continue
+        for e in postorder([s.value]):
+            varies[id(e)] = varies.get(id(e), False) or any(varies[id(c)] for c in e.operands)
+            if isinstance(e, Apply) and e.dtype.is_float and varies[id(e)]:
+                count += 1
+                if e.name in SLOW:
+                    return True
+        if isinstance(s, Let):
+            varies[id(s.var)] = varies[id(s.value)]
+    return count >= LONG
 
 
 def _far_rows(s: For, nest: Nest, loop: Loop) -> dict[Expr, Buffer]:

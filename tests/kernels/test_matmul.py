@@ -10,7 +10,8 @@ import pytest
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
-from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, walk
+from pyc.ir.expr import Load, postorder
+from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, Store, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
@@ -46,6 +47,34 @@ def test_few_groups_of_rows_read_panels_where_they_lie() -> None:
     assert not panels(24, 65, PLAIN, X86_64_V4), "ragged columns are masked"
     assert panels(24, 64, ACROSS, X86_64_V4), "columns that are far apart are packed"
     assert not panels(16 * 6, 64, PLAIN, X86_64_V3) and panels(16 * 6 + 1, 64, PLAIN, X86_64_V3)
+
+
+def test_the_first_of_some_groups_fills_the_panel_that_the_others_read() -> None:
+    """Where rows of a large matrix are in the middle of lines, and share sets of a cache. Vectors
+    of the last panel that are not filled whole are zeros: what lies there may be subnormal."""
+    fills = filled(64, 256, 768)
+    assert len(fills) == 1 and len(loads_of(fills[0])) == 1
+    assert not filled(24, 256, 768), "two groups"
+    assert not filled(64, 40, 64), "what stays in the first-level cache"
+    assert not filled(400, 256, 768), "packed for many groups"
+    assert not loads_of(filled(64, 256, 770)[0]), "zeros first"
+
+
+def filled(m: int, k: int, n: int) -> list[Store]:
+    """The stores into the panel of a product of float32 that say what its sums read there."""
+    types = ArrayType((m, k), dt.f32), ArrayType((k, n), dt.f32)
+    kernel = matmul(types, X86_64_V4, dimensions=PLAIN)
+    conditional = [s for s in walk(kernel.body) if isinstance(s, If)]
+    return [
+        s
+        for c in conditional
+        for s in walk(c.then)
+        if isinstance(s, Store) and s.buffer.name == "panel"
+    ]
+
+
+def loads_of(store: Store) -> list[Load]:
+    return [e for e in postorder([store.value]) if isinstance(e, Load)]
 
 
 def accumulators(m: int, n: int, k: int, target: Target, dtype: DType = dt.f32) -> tuple[int, int]:
@@ -110,6 +139,23 @@ def test_packed_or_not_the_bits_are_the_same() -> None:
         simulate.run(matmul(types, target, dimensions=PLAIN), [a[:rows], b, out])
         found.append(out[:3].tobytes())
     assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(36, 100, 150), (33, 130, 128), (65, 300, 70)])
+def test_filled_panels_have_the_bits_of_those_read_in_place(m: int, k: int, n: int) -> None:
+    """Of ragged columns and rows too, in blocks of terms, and with what follows a product."""
+    a, b = sample(m, k), sample(k, n)
+    product, more = jit(lambda a, b: a @ b), jit(lambda a, b: np.tanh(a @ b) / (1 + (a @ b) ** 2))
+    assert filled(m, k, n)
+    for first in range(0, m, 12):
+        some = slice(first, first + 12)
+        assert np.array_equal(product(a, b)[some], product(a[some], b))
+        assert np.array_equal(more(a, b)[some], more(a[some], b))
+    types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
+    for target in (X86_64_V3, X86_64_V4):
+        out = np.zeros((m, n), np.float32)
+        simulate.run(matmul(types, target, dimensions=PLAIN), [a, b, out])
+        assert np.array_equal(out, product(a, b))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])

@@ -153,6 +153,17 @@ def centred(rows: Any) -> Any:
     return rows - rows.mean(axis=1, keepdims=True)
 
 
+def standard(rows: Any) -> Any:
+    """Each row over its deviation: divides each element."""
+    away = rows - rows.mean(axis=1, keepdims=True)
+    return away / np.sqrt((away * away).mean(axis=1, keepdims=True))
+
+
+def gated(rows: Any) -> Any:
+    """A function of each element without its row's mean."""
+    return np.tanh(rows - rows.mean(axis=1, keepdims=True))
+
+
 def shares(rows: Any) -> Any:
     """Each row over the sum of its exponentials."""
     e = np.exp(rows)
@@ -163,19 +174,32 @@ def lines_asked(kernel: Kernel) -> set[tuple[str, Any]]:
     return {(s.buffer.role, s.index) for s in asked([kernel])}
 
 
+@pytest.mark.parametrize("function", [standard, gated])
 @pytest.mark.parametrize("length", [100, 128, 300, 1024])
-def test_a_row_program_asks_for_the_rows_of_its_next_turn(length: int) -> None:
+def test_a_row_program_asks_for_the_rows_of_its_next_turn(
+    function: Callable[..., Any], length: int
+) -> None:
     """What it reads and what it stores, while it stores; a group of short rows for the next group.
     Both arrays have one shape, so each line of the one is a line of the other."""
-    (kernel,) = kernels(centred, numbers(ROWS_FROM // (4 * length) + 1, length, dtype=np.float32))
+    (kernel,) = kernels(function, numbers(ROWS_FROM // (4 * length) + 1, length, dtype=np.float32))
     found = lines_asked(kernel)
     assert {role for role, _ in found} == {"in", "out"}
     assert len({i for r, i in found if r == "in"}) == len({i for r, i in found if r == "out"})
 
 
 def test_only_stored_rows_are_asked_for_of_arrays_beyond_the_caches() -> None:
-    (kernel,) = kernels(centred, numbers(FORESEEN // 4096 + 1, 1024, dtype=np.float32))
+    (kernel,) = kernels(standard, numbers(FORESEEN // 4096 + 1, 1024, dtype=np.float32))
     assert {role for role, _ in lines_asked(kernel)} == {"out"}
+
+
+@pytest.mark.parametrize("length", [100, 1024])
+def test_only_stored_rows_are_asked_for_where_memory_has_no_time_to_spare(length: int) -> None:
+    """A difference an element is made as fast as it is read. What is divided once a row is no
+    quotient an element."""
+    rows = numbers(ROWS_FROM // (4 * length) + 1, length, dtype=np.float32)
+    for function in (centred, lambda rows: rows * (1 / rows.sum(axis=1, keepdims=True))):
+        (kernel,) = kernels(function, rows)
+        assert {role for role, _ in lines_asked(kernel)} == {"out"}
 
 
 @pytest.mark.parametrize(
