@@ -21,6 +21,8 @@ from pyc.ir.visit import Rewriter
 from pyc.passes.elements import Components
 from pyc.passes.reduction import ROWS, AcrossLanes, Counter, bind, loads, stores
 
+AT_ONCE = 4
+"""Vectors of lanes that are folded at once over the rows of a chunk that is not whole."""
 LEVELS = 34
 """Levels of a counter: 2^34 chunks are more elements than there is memory for."""
 
@@ -66,38 +68,84 @@ class _Row(AcrossLanes):
         levels = self.buffers("level", LEVELS * KEEP)
         folded = self.buffers("rest", LANES)
         n, c, lane = line.n, Var("c"), Var("l")
+        if len(self.types) > 1:
+            return self._of_pairs(results, line, lanes, levels, folded)
         full = apply("quotient", n, const(CHUNK))
-        body, pieces = self._rows_of(line, c * CHUNK, const(ROWS), lane)
+        body, pieces = self._rows_of(line, c * CHUNK, const(ROWS), lane, LANES // self.width)
         pieces = self._halved(pieces, LANES // self.width, KEEP // self.width)
         body += self._counted(levels, pieces, c, lane)
         whole = For(c, full, Kind.SERIAL, (For(lane, self.width, Kind.VECTOR, tuple(body)),))
         base = full * CHUNK
         rest = n - base
-        last, only = Var("l"), Var("l")
-        counted = self._counted(levels, self._kept(folded, last), full, last)
-        several = [
-            If(rest > 0, (For(last, self.width, Kind.VECTOR, tuple(counted)),)),
-            *self._gather(lanes, levels, full + select(rest > 0, const(1), const(0))),
-        ]
-        copied: list[Stmt] = []
-        for q, total in enumerate(self._kept(folded, only)):
-            copied += stores(lanes, only + q * self.width, total)
-        one = For(only, self.width, Kind.VECTOR, tuple(copied))
+        count = full + select(rest > 0, const(1), const(0))
+
+        def counted(place: Expr) -> list[Stmt]:
+            return self.merge(levels, lambda k: k * KEEP + place, full, loads(folded, place))
+
+        def gathered(place: Expr) -> list[Stmt]:
+            body, total = self.collect(levels, lambda k: k * KEEP + place, count)
+            return [*body, *stores(lanes, place, total)]
+
+        def copied(place: Expr) -> list[Stmt]:
+            return stores(lanes, place, loads(folded, place))
+
+        kept = const(KEEP)
+        several = [If(rest > 0, (self._vectors(kept, counted),)), self._vectors(kept, gathered)]
         return [
             whole,
             If((rest > 0) | full.equal(0), tuple(self._rest(line, folded, base, rest))),
-            If(full.equal(0), (one,), tuple(several)),
+            If(full.equal(0), (self._vectors(kept, copied),), tuple(several)),
             *self.finish(results, lanes),
         ]
 
+    def _of_pairs(
+        self,
+        results: Sequence[Var],
+        line: Line,
+        lanes: Sequence[Buffer],
+        levels: Sequence[Buffer],
+        folded: Sequence[Buffer],
+    ) -> list[Stmt]:
+        """The same where an element is more than one number: LANES of them are more than there are
+        registers, and what combines them is long, so all chunks have the code of the last one."""
+        c, kept = Var("c"), const(KEEP)
+        count = maximum(apply("quotient", line.n + (CHUNK - 1), const(CHUNK)), 1)
+        size = minimum(const(CHUNK), line.n - c * CHUNK)
+
+        def counted(place: Expr) -> list[Stmt]:
+            return self.merge(levels, lambda k: k * KEEP + place, c, loads(folded, place))
+
+        def gathered(place: Expr) -> list[Stmt]:
+            body, total = self.collect(levels, lambda k: k * KEEP + place, count)
+            return [*body, *stores(lanes, place, total)]
+
+        def copied(place: Expr) -> list[Stmt]:
+            return stores(lanes, place, loads(folded, place))
+
+        several = If(count > 1, (self._vectors(kept, counted),))
+        chunk = (*self._rest(line, folded, c * CHUNK, size), several)
+        return [
+            For(c, count, Kind.SERIAL, chunk),
+            If(count > 1, (self._vectors(kept, gathered),), (self._vectors(kept, copied),)),
+            *self.finish(results, lanes),
+        ]
+
+    def _vectors(self, count: Expr, each: Callable[[Expr], list[Stmt]]) -> For:
+        """What each does at all places below `count`, a vector of them after the other."""
+        p, lane = Var("p"), Var("l")
+        vector = For(lane, self.width, Kind.VECTOR, tuple(each(p * self.width + lane)))
+        turns = apply("quotient", count + (self.width - 1), const(self.width))
+        return For(p, turns, Kind.SERIAL, (vector,))
+
     def _rows_of(
-        self, line: Line, base: Expr, rows: Expr, lane: Var
+        self, line: Line, base: Expr, rows: Expr, lane: Expr, vectors: int
     ) -> tuple[list[Stmt], list[Components]]:
-        """The left folds of all lanes over some rows of LANES elements, all at once."""
+        """The left folds of the lanes of some vectors, from `lane` on, over some rows of LANES
+        elements, all at once."""
         j = Var("j")
         carries: list[Carry] = []
         ends: list[Components] = []
-        for p in range(LANES // self.width):
+        for p in range(vectors):
             value = line.at(base + (j * LANES + (lane + p * self.width)))
             before, after = self.names(f"a{p}_"), self.names(f"e{p}_")
             columns = zip(
@@ -109,41 +157,39 @@ class _Row(AcrossLanes):
 
     def _rest(self, line: Line, folded: Sequence[Buffer], base: Expr, rest: Expr) -> list[Stmt]:
         """Fills the first KEEP of LANES lanes with those of a chunk of `rest` elements."""
-        rows, lane = apply("quotient", rest, const(LANES)), Var("l")
-        body, pieces = self._rows_of(line, base, rows, lane)
+        rows, lane, g = apply("quotient", rest, const(LANES)), Var("l"), Var("g")
+        vectors = min(AT_ONCE, LANES // self.width)
+        first = g * (vectors * self.width) + lane
+        body, pieces = self._rows_of(line, base, rows, first, vectors)
         for p, total in enumerate(pieces):
-            body += stores(folded, lane + p * self.width, total)
+            body += stores(folded, first + p * self.width, total)
+        groups = For(
+            *(g, LANES // (vectors * self.width), Kind.SERIAL),
+            (For(lane, self.width, Kind.VECTOR, tuple(body)),),
+        )
         start = rows * LANES
         tail = rest - start
-        result: list[Stmt] = [For(lane, self.width, Kind.VECTOR, tuple(body))]
-
-        def vectors(count: Expr, each: Callable[[Expr], list[Stmt]]) -> None:
-            p, lane = Var("p"), Var("l")
-            vector = For(lane, self.width, Kind.VECTOR, tuple(each(p * self.width + lane)))
-            turns = apply("quotient", count + (self.width - 1), const(self.width))
-            result.append(For(p, turns, Kind.SERIAL, (vector,)))
 
         def add(place: Expr) -> list[Stmt]:
             value = line.at(base + start + place)
             total = self.monoid.combine(loads(folded, place), value)
             return [If(place < tail, tuple(stores(folded, place, total)))]
 
-        vectors(tail, add)
-        width = LANES // 2
-        while width >= KEEP:
-            there = minimum(const(width), maximum(rest - width, 0))
-            vectors(there, partial(self._met, folded, width))
-            width //= 2
-        return result
+        halving = Var("h")
+        width = const(LANES // 2) >> halving
+        there = minimum(width, maximum(rest - width, 0))
+        halves = self._vectors(there, partial(self._met, folded, width))
+        steps = (LANES // KEEP).bit_length() - 1
+        return [
+            groups,
+            self._vectors(tail, add),
+            For(halving, steps, Kind.SERIAL, (halves,)),
+        ]
 
-    def _met(self, folded: Sequence[Buffer], width: int, place: Expr) -> list[Stmt]:
+    def _met(self, folded: Sequence[Buffer], width: Expr, place: Expr) -> list[Stmt]:
         """One of the halves steps."""
         total = self.monoid.combine(loads(folded, place), loads(folded, place + width))
         return stores(folded, place, total)
-
-    def _kept(self, folded: Sequence[Buffer], lane: Var) -> list[Components]:
-        """The first KEEP lanes of all."""
-        return [loads(folded, lane + q * self.width) for q in range(KEEP // self.width)]
 
     def _counted(
         self, levels: Sequence[Buffer], kept: Sequence[Components], number: Expr, lane: Var

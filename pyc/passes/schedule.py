@@ -94,9 +94,9 @@ TASK_WORK = 200_000
 LARGE_WORK = TASK_WORK
 """Work of a row program from which it is worth two or three times the code, which takes some
 milliseconds more to compile."""
-ONE_LOOP = 256
-"""Instructions per element from which whole vectors and the rest are one masked loop: masks cost
-nothing beside them, and half the code is half the time to compile it."""
+ONE_LOOP = 160
+"""Instructions per element from which whole vectors and the rest are one masked loop: masks cost 0
+to 5 % beside them (10 and more beside fewer), and half the code is half the time to compile it."""
 AT_ONCE = ((32, 4), (64, 2))
 """Instructions of an element up to which one step of a loop does so many vectors. All of them are
 loaded before the first is stored: a processor takes a load for one of what was just stored where

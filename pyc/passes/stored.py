@@ -6,7 +6,8 @@ where they are read than to store. All else is computed where it is read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,13 +17,16 @@ from pyc.ir.op import Kind
 from pyc.passes.fusion import Decision
 from pyc.passes.reads import Index, Read, Walker, inlines, units_dropped
 from pyc.passes.sums import Sum
-from pyc.passes.work import Work
+from pyc.passes.work import Work, cost
 from pyc.reasons import Reason
 
 WORK_LIMIT = 512
 """Instructions per element above which a value is stored, for a kernel of its own."""
 DEPTH_LIMIT = 96
 """Equations inlined in one chain of index maps, a bound on recursion."""
+SHARED_LIMIT = 48
+"""Instructions per element of two kernels, where one would be too large, that are worth repeating:
+a store, a load and what they take of the caches."""
 REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
 SCATTER_LIMIT = 12
@@ -138,11 +142,12 @@ class _Chooser:
                     self._store(a)
         per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
         again = self._in_other_rows(live)
-        readers: dict[Value, int] = {}
+        reading: dict[Value, list[Eqn]] = {}
         for e in self.graph.eqns:
             if e in live:
                 for a in dict.fromkeys(e.args):
-                    readers[a] = readers.get(a, 0) + 1
+                    reading.setdefault(a, []).append(e)
+        readers = {a: len(found) for a, found in reading.items()}
         depth: dict[Value, int] = {}
         # Values that something is checked for where they are computed, in the order of the Graph.
         risky: dict[Value, None] = {}
@@ -179,6 +184,7 @@ class _Chooser:
                 if work > WORK_LIMIT or level > DEPTH_LIMIT:
                     self._store(out, Reason.FUSION_EXPRESSION_LIMIT, f"{work:.0f} instructions")
                     self.cut.add(out)
+                    self._store_shared(found.members, reading)
                     continue
                 times = scale.get(out, 1.0)
                 if work <= PART_LIMIT:
@@ -194,6 +200,35 @@ class _Chooser:
                             Reason.FUSION_EXPENSIVE_PRODUCER,
                             f"inlining would repeat {extra:.0f} instructions per element",
                         )
+
+    def _store_shared(self, members: set[Eqn], readers: Mapping[Value, Sequence[Eqn]]) -> None:
+        """Stores what a kernel of these equations computes and another would compute again, but for
+        what that one computes for other values too."""
+        needed: dict[Eqn, set[Eqn]] = {}
+        for e in sorted(members, key=self.number.__getitem__, reverse=True):
+            elsewhere = any(r not in members for out in e.outs for r in readers.get(out, ()))
+            if elsewhere and not any(out in self.stored for out in e.outs):
+                needed[e] = self._below(e, members)
+        by = Counter(e for below in needed.values() for e in below)
+        for e, below in needed.items():
+            again = sum(cost(x) for x in below if by[x] == 1)
+            if again > SHARED_LIMIT:
+                by.subtract(below)
+                details = f"another kernel would repeat {again} instructions per element"
+                for out in e.outs:
+                    self._store(out, Reason.FUSION_EXPENSIVE_PRODUCER, details)
+                    self.work[out] = Work(set(below), sum(map(cost, below)))
+
+    def _below(self, eqn: Eqn, members: set[Eqn]) -> set[Eqn]:
+        """The equation and those that it needs, of these."""
+        found: set[Eqn] = set()
+        stack = [eqn]
+        while stack:
+            e = stack.pop()
+            if e in members and e not in found:
+                found.add(e)
+                stack += [self.walker.producer[a] for a in e.args if a in self.walker.producer]
+        return found
 
     def _parts_of_joins(self) -> dict[Value, set[tuple[Eqn, int]]]:
         """The parts of concatenations in which a value is computed, each time anew, through

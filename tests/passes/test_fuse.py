@@ -205,8 +205,23 @@ def test_work_that_a_later_reader_shares_is_not_lost() -> None:
         return total
 
     found = planned(function, ones(100))
-    assert set(reasons_of(found)) <= {Reason.FUSION_EXPRESSION_LIMIT}
-    assert max(instructions(k.body) for k in found.logical) <= GROUP_LIMIT
+    cut = {Reason.FUSION_EXPRESSION_LIMIT, Reason.FUSION_EXPENSIVE_PRODUCER}
+    assert set(reasons_of(found)) <= cut
+    sizes = [instructions(k.body) for k in found.logical]
+    assert max(sizes) <= GROUP_LIMIT
+    assert sum(sizes) < 2 * 901  # each kernel goes on from a link and a total that have memory
+
+
+def test_what_two_kernels_need_is_stored_where_one_is_too_large() -> None:
+    """Before, each of the two computed it."""
+
+    def function(x: Any) -> Any:
+        common = chained(x, 100)
+        return chained(common, WORK_LIMIT // 2 - 60) + pnp.sqrt(common)
+
+    found = planned(function, ones(100))
+    assert Reason.FUSION_EXPENSIVE_PRODUCER in reasons_of(found)
+    assert sum(instructions(k.body) for k in found.logical) < WORK_LIMIT + 100
 
 
 def test_a_reduction_over_everything_shares_its_kernel_where_the_scheduler_cuts_it() -> None:

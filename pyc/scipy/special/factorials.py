@@ -19,6 +19,7 @@ from pyc.compositions import public, run
 from pyc.errors import ArgumentError
 from pyc.interpreter import bind1
 from pyc.numpy import core
+from pyc.scipy.special.element_loops import repeated
 from pyc.scipy.special.elementwise import gammasgn, real_operands
 
 _FACTORS = 20
@@ -356,13 +357,15 @@ def _binom_of_floats(x: Any, y: Any) -> Any:
     mirrored = (pnp.floor(x) == x) & (y > x * 0.5) & (x > 0)
     k = pnp.where(mirrored, x - y, y)
     few = whole & (k >= 0) & (k < _FACTORS)
-    top, bottom = pnp.ones_like(x), pnp.ones_like(x)
-    for i in range(1, _FACTORS):
-        used = few & (k >= i)
-        top = pnp.where(used, top * (x + (float(i) - k)), top)
-        bottom = pnp.where(used, bottom * float(i), bottom)
+
+    def factor(i: Any, top: Any, bottom: Any) -> tuple[Any, list[Any]]:
+        top, bottom = top * (x + (i - k)), bottom * i
         large = pnp.abs(top) > 1e50
-        top, bottom = (pnp.where(large, top / bottom, top), pnp.where(large, 1.0, bottom))
+        scaled = [pnp.where(large, top / bottom, top), pnp.where(large, 1.0, bottom)]
+        return i < k, [i + 1.0, *scaled]
+
+    one = pnp.ones_like(x)
+    _, top, bottom = repeated(factor, few & (k >= 1), one, one, one)
     by_beta = 1.0 / ((x + 1.0) * _beta_of_floats(x - y + 1.0, y + 1.0))
     pole = (x < 0) & (pnp.floor(x) == x)
     found = pnp.where(pole, np.nan, pnp.where(few, top / bottom, by_beta))
@@ -406,12 +409,16 @@ def _poch(z: Any, m: Any) -> Any:
     found = pnp.where(pole & other, between, pnp.where(pole, 0.0, found))
     found = pnp.where(other & ~pole, np.inf, found)
     # Few whole steps are factors, as in SciPy: z + m may have lost what counts near a pole.
-    up, down = pnp.ones_like(z), pnp.ones_like(z)
-    few = (pnp.floor(m) == m) & (pnp.abs(m) <= _FACTORS)
-    for i in range(_FACTORS):
-        up = pnp.where(few & (m > i), up * (z + float(i)), up)
-        down = pnp.where(few & (m < -i), down * (z - float(i + 1)), down)
-    found = pnp.where(few & (pnp.abs(z) < np.inf), up / down, found)
+    few = (pnp.floor(m) == m) & (pnp.abs(m) <= _FACTORS) & (m != 0)
+
+    def factor(i: Any, product: Any) -> tuple[Any, list[Any]]:
+        product = product * pnp.where(m > 0, z + i, z - (i + 1.0))
+        return i + 1.0 < pnp.abs(m), [i + 1.0, product]
+
+    one = pnp.ones_like(z)
+    product = repeated(factor, few, one - 1.0, one)[1]
+    by_factors = pnp.where(m > 0, product, 1.0 / product)
+    found = pnp.where(few & (pnp.abs(z) < np.inf), by_factors, found)
     return pnp.where(m == 0, 1.0, found).astype(kind)
 
 

@@ -18,8 +18,8 @@ from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy import core
+from pyc.scipy.special.element_loops import repeated
 from pyc.scipy.special.elementwise import real_operands
-from pyc.trace.control import while_loop
 
 _STOP = {dt.f64: 2.0**-54}
 """What is added to 1 that counts no more; 2^-32 for narrower types."""
@@ -109,43 +109,30 @@ def _wide(*arrays: Any) -> tuple[DType, list[Any]]:
     return core.dtype_of(arrays[0]), [x.astype(np.float64) for x in arrays]
 
 
-def _any(state: Any) -> Any:
-    return pnp.any(state[0])
-
-
-def _kept(waiting: Any, new: list[Any], old: Any) -> list[Any]:
-    return [pnp.where(waiting, n, o) for n, o in zip(new, old, strict=True)]
-
-
 def _series(a: Any, x: Any, waiting: Any, stop: float) -> Any:
     """1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ... (DLMF 8.7.1)."""
 
-    def again(state: Any) -> Any:
-        waiting, at, term, total = state
+    def step(at: Any, term: Any, total: Any) -> tuple[Any, list[Any]]:
         next = at + 1.0
         product = term * (x / next)
-        go_on = product > total * stop
-        return (waiting & go_on, *_kept(waiting, [next, product, total + product], state[1:]))
+        return product > total * stop, [next, product, total + product]
 
     one = pnp.ones_like(x)
-    return while_loop(_any, again, (waiting, a, one, one))[3]
+    return repeated(step, waiting, a, one, one)[2]
 
 
 def _fraction_of_gamma(a: Any, x: Any, waiting: Any, stop: float) -> Any:
     """1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - ...)) (DLMF 8.9.2), by Steed's algorithm."""
 
-    def again(state: Any) -> Any:
-        waiting, k, inverse, step, total = state
+    def step(k: Any, inverse: Any, last: Any, total: Any) -> tuple[Any, list[Any]]:
         b = (x - a) + (2.0 * k + 1.0)
         new = 1.0 / (b - (k * (k - a)) * inverse)
-        change = step * (b * new - 1.0)
-        go_on = pnp.abs(change) > pnp.abs(total) * stop
-        found = [k + 1.0, new, change, total + change]
-        return (waiting & go_on, *_kept(waiting, found, state[1:]))
+        change = last * (b * new - 1.0)
+        return pnp.abs(change) > pnp.abs(total) * stop, [k + 1.0, new, change, total + change]
 
     first = 1.0 / pnp.where(waiting, x - a + 1.0, 1.0)
     one = pnp.ones_like(x)
-    return while_loop(_any, again, (waiting, one, first, first, first))[4]
+    return repeated(step, waiting, one, first, first, first)[3]
 
 
 def _complement(a: Any, x: Any) -> Any:
@@ -153,11 +140,8 @@ def _complement(a: Any, x: Any) -> Any:
     and 1 less that, which is small too."""
     small = pnp.minimum(a, 1.0)
     low = small <= 0.5
-    logarithm = pnp.where(
-        low,
-        bind1("lgamma1p", pnp.where(low, small, 0.0)),
-        bind1("lgamma1p", pnp.where(low, 0.0, small - 1.0)) + pnp.log(small),
-    )
+    logarithm = bind1("lgamma1p", pnp.where(low, small, small - 1.0))
+    logarithm = pnp.where(low, logarithm, logarithm + pnp.log(small))
     power = small * pnp.log(x) - logarithm
     total = pnp.zeros_like(x)
     # From the last: (-x)^n / n! a / (a + n)
@@ -199,8 +183,7 @@ def _fraction_of_beta(a: Any, b: Any, x: Any, excess: Any, waiting: Any, stop: f
     ("Significant digit computation of the incomplete beta function ratios", 1992, formula 9), by
     Steed's algorithm. excess: a - (a + b) x, not negative."""
 
-    def again(state: Any) -> Any:
-        waiting, n, under, inverse, step, total = state
+    def step(n: Any, under: Any, inverse: Any, last: Any, total: Any) -> tuple[Any, list[Any]]:
         over = 1.0 / (a + (2.0 * n + 1.0))
         before = n - 1.0
         share = n * (b - n) * x * under
@@ -208,15 +191,13 @@ def _fraction_of_beta(a: Any, b: Any, x: Any, excess: Any, waiting: Any, stop: f
         bottom = n + share + (a + n) * (excess + 1.0 + n * (2.0 - x)) * over
         new = 1.0 / (bottom + top * inverse)
         # Of the first there is no step before it.
-        change = pnp.where(n == 1.0, top * new, step * (bottom * new - 1.0))
-        go_on = pnp.abs(change) > pnp.abs(total) * stop
-        found = [n + 1.0, over, new, change, total + change]
-        return (waiting & go_on, *_kept(waiting, found, state[1:]))
+        change = pnp.where(n == 1.0, top * new, last * (bottom * new - 1.0))
+        return pnp.abs(change) > pnp.abs(total) * stop, [n + 1.0, over, new, change, total + change]
 
     zero = pnp.zeros_like(x)
     under = 1.0 / (a + 1.0)
     first = a * (excess + 1.0) * under
-    return while_loop(_any, again, (waiting, zero + 1.0, under, zero, zero, first))[5]
+    return repeated(step, waiting, zero + 1.0, under, zero, zero, first)[4]
 
 
 def _betainc(a: Any, b: Any, x: Any, complement: bool) -> Any:
