@@ -279,8 +279,8 @@ class _Merged:
                 results = [
                     trace.lift(lifted(x, t.type.dtype)) for x, t in zip(found, types, strict=True)
                 ]
-                values, captured = trace.used_captures(results)
-                graphs.append((trace.build(results, values), captured))
+                named, captured = trace.used_captures(results)
+                graphs.append((trace.build(results, named), captured))
         needed = bool(types) or any(has_effect(e) for graph, _ in graphs for e in graph.eqns)
         values = _chosen(truth, graphs) if needed else []
         made: list[tuple[Tracer, list[list[Tracer]]]] = []
