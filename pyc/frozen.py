@@ -15,6 +15,8 @@ from operator import attrgetter
 from types import CodeType, FunctionType
 from typing import Any, NoReturn, TypeVar, dataclass_transform
 
+from pyc.initialisers import CODES
+
 Class = TypeVar("Class", bound=type)
 Record = TypeVar("Record")
 
@@ -127,6 +129,8 @@ def _making(store: Callable[[Any, Any], None], known: Field) -> Callable[[Any, A
 @cache
 def _template(count: int) -> CodeType:
     """The code of an `__init__` of `count` fields: classes of one size differ in names only."""
+    if count in CODES:
+        return CODES[count]
     parameters = "".join(f", value_{k}" for k in range(count))
     stores = "; ".join(f"store_{k}(self, value_{k})" for k in range(count)) or "pass"
     scope: dict[str, Any] = {}

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from pyc.array import Array as DeviceArray
 from pyc.device import parse
 from pyc.entries import Entry, NativeWay, QuickEntry, Traced
 from pyc.errors import ConcretizationError, DonationError
-from pyc.forks import in_child, load
+from pyc.forks import in_child, later, load
 from pyc.interpreter import apart, is_tracing
 from pyc.looks import NotNativeError
 from pyc.programs import Programs
@@ -45,17 +45,12 @@ from pyc.trace.capture import current_namespace
 from pyc.trace.tracer import Tracer
 
 if TYPE_CHECKING:
+    from pyc.cache.report import CacheInfo
     from pyc.report import Report
     from pyc.stages import Compiled, Lowered
 
 
-class CacheInfo(NamedTuple):
-    """misses: signatures compiled; entries: signatures kept."""
-
-    misses: int
-    entries: int
-
-
+_cache_info = later("pyc.cache.report", "CacheInfo")
 _all: weakref.WeakSet[Jitted] = weakref.WeakSet()
 
 
@@ -195,7 +190,8 @@ class Jitted(Dispatcher):
         """How many signatures were compiled, and how many are kept."""
         made = self._programs
         with made.lock:
-            return CacheInfo(made.misses, sum(map(len, made.entries.values())))
+            found: CacheInfo = _cache_info(made.misses, sum(map(len, made.entries.values())))
+            return found
 
     # --- how it is done ---------------------------------------------------------------------------
 
@@ -482,4 +478,4 @@ def _several(given: Any) -> tuple[Any, ...]:
     return tuple(given) if isinstance(given, Iterable) else (None,)
 
 
-__all__ = ["Bound", "CacheInfo", "Jitted", "Traced", "jit"]
+__all__ = ["Bound", "Jitted", "Traced", "jit"]

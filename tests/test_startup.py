@@ -90,7 +90,7 @@ def test_a_start_loads_nothing_that_few_programs_need(tmp_path: Path) -> None:
     assert {"pyc.trace.rewrite", "pyc.trace.rolled", "pyc.trace.carry"} & set(found) == set()
 
 
-MODULES = 132
+MODULES = 133
 """Modules of pyc that a warm start may load, some 0.2 ms each."""
 
 FILES = """
@@ -117,6 +117,24 @@ def test_a_warm_start_loads_no_more_modules_and_reads_no_sources(tmp_path: Path)
     modules, sources = map(int, run(tmp_path / "cache", FILES, environment).split())
     assert modules <= MODULES
     assert sources <= 1, "the user's file, for its loops"
+
+
+COMPILED = """
+seen = []
+import msgpack, numpy as np, sys
+sys.addaudithook(lambda event, args: event == "compile" and seen.append(str(args)[:80]))
+import pyc
+x = np.ones(3, np.float32)
+assert pyc.jit(lambda x: x * 2)(x)[0] == 2
+print(seen)
+"""
+
+
+def test_a_warm_start_compiles_no_source(tmp_path: Path) -> None:
+    """Another size of record? `pyc/initialisers.py` has the code of theirs."""
+    (tmp_path / "cache").mkdir(mode=0o700)
+    run(tmp_path / "cache", COMPILED)
+    assert run(tmp_path / "cache", COMPILED).strip() == "[]"
 
 
 EXTENSIONS = """

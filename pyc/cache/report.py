@@ -27,6 +27,13 @@ from pyc.store import Entry, LocalStore, Miss, Summary
 # --- statistics -----------------------------------------------------------------------------------
 
 
+class CacheInfo(NamedTuple):
+    """Of one jitted function. misses: signatures compiled; entries: signatures kept."""
+
+    misses: int
+    entries: int
+
+
 class CacheStats(NamedTuple):
     """A snapshot of the cache; `print` it.
 

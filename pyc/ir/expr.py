@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pyc.ir.loops import Buffer
 
 Number = Union[bool, int, float]
-Operand = Union["Expr", Number]
 
 
 class Expr:
@@ -203,6 +202,9 @@ class Shuffle(Expr):
 def const(value: Any, dtype: DType = dt.i64) -> Const:
     """A literal of type `dtype` (default: i64, the type of indices)."""
     return Const(value, dtype)
+
+
+Operand = Union[Expr, Number]
 
 
 def as_expr(value: Operand, dtype: DType) -> Expr:

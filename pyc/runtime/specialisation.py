@@ -91,16 +91,16 @@ class DictArgument:
     items: tuple[Argument, ...]
 
 
-Container = Union[TupleArgument, ListArgument, DictArgument]
-Leaf = Union[ArrayArgument, DeviceArgument, ScalarArgument, SameArgument, "ObjectArgument"]
-Argument = Union[Leaf, Container]
-
-
 @frozen()
 class ObjectArgument:
     """An object of exactly this class; it takes no slot. What is read from it are `Look`s."""
 
     type: type
+
+
+Container = Union[TupleArgument, ListArgument, DictArgument]
+Leaf = Union[ArrayArgument, DeviceArgument, ScalarArgument, SameArgument, ObjectArgument]
+Argument = Union[Leaf, Container]
 
 
 @frozen()
