@@ -25,7 +25,7 @@ from pyc.frozen import frozen
 from pyc.ir.expr import postorder
 from pyc.ir.graph import Graph, Location, equations_of
 from pyc.ir.loops import expressions, walk
-from pyc.ir.ops.linalg import NAMES, PACKAGE
+from pyc.ir.op import LINEAR_ALGEBRA
 from pyc.ir.plan import ADDRESSABLE_BYTES, Place, Plan, Site
 from pyc.ir.sizes import has_any_size
 from pyc.ir.target import Target
@@ -45,7 +45,7 @@ _LIBRARIES = ("llvmlite",)
 
 def has_linear_algebra(graph: Graph) -> bool:
     """Whether a Graph has an op that is a routine of LAPACK."""
-    return any(e.op.name in NAMES for e in equations_of(graph))
+    return any(e.op.name in LINEAR_ALGEBRA for e in equations_of(graph))
 
 
 @frozen()
@@ -201,7 +201,7 @@ class Lowered:
     @property
     def _lapack(self) -> tuple[str, ...]:
         """The package of the routines that the program calls, if it does."""
-        return (PACKAGE,) if has_linear_algebra(self.traced) else ()
+        return (load("pyc.ir.ops.linalg").PACKAGE,) if has_linear_algebra(self.traced) else ()
 
     @property
     def key(self) -> str:

@@ -30,9 +30,8 @@ from pyc.frozen import frozen
 from pyc.ir import dtype as dt
 from pyc.ir.element import widened
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value, equations_of
-from pyc.ir.op import Kind
+from pyc.ir.op import LINEAR_ALGEBRA, Kind
 from pyc.ir.ops.host import ROUTINE
-from pyc.ir.ops.linalg import NAMES
 from pyc.ir.plan import Library, walk_steps
 from pyc.ir.text_graph import print_graph
 from pyc.jit import Jitted, jit
@@ -283,7 +282,7 @@ def _ulps(a: Array, b: Array) -> Array:
 def _contracts(graph: Graph) -> bool:
     """Whether a contraction of floats, or a routine of linear algebra, is anywhere in the
     program."""
-    return any(_bounded(e) or e.op.name in NAMES for e in equations_of(graph))
+    return any(_bounded(e) or e.op.name in LINEAR_ALGEBRA for e in equations_of(graph))
 
 
 def _approximates(lowered: Lowered) -> bool:
@@ -315,7 +314,7 @@ def _shaken(graph: Graph, seed: int) -> Graph:
     rng = np.random.default_rng(seed)
 
     def rule(builder: Builder, eqn: Eqn, args: tuple[Value, ...]) -> tuple[Value, ...] | None:
-        if eqn.op.name in NAMES:
+        if eqn.op.name in LINEAR_ALGEBRA:
             near = [_moved(builder, a, rng) for a in args]
             return builder.bind(eqn.op, *near, loc=eqn.loc, **eqn.params)
         if eqn.op.name in APPROXIMATED:

@@ -44,7 +44,7 @@ ops), and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from enum import Enum
 from typing import Any
 
@@ -178,13 +178,54 @@ class Op:
         return self.exact is not None and self.exact(*arrays, **params)
 
 
-OPS: dict[str, Op] = {}
+ON_DEMAND: dict[str, tuple[str, ...]] = {
+    "pyc.ir.ops.cumulative": ("cumsum", "cumprod", "cummax", "cummin"),
+    "pyc.ir.ops.divisors": ("gcd", "lcm"),
+    "pyc.ir.ops.fourier": ("fft",),
+    "pyc.ir.ops.linalg": (
+        *("cholesky", "lu", "lu_solve", "lu_inverse", "qr", "qr_columns", "svd", "eigh", "eig"),
+        *("least_squares", "triangular_solve", "factored"),
+    ),
+    "pyc.ir.ops.sort": ("sort", "argsort", "top_k", "order_statistics"),
+}
+"""Families that few programs need, with all of their ops."""
+LINEAR_ALGEBRA = frozenset(ON_DEMAND["pyc.ir.ops.linalg"]) - {"factored"}
+"""The ops that are routines of LAPACK: `factored` raises what they found wrong."""
+_FAMILY = {name: family for family, names in ON_DEMAND.items() for name in names}
+
+
+class Table(MutableMapping[str, Op]):
+    """The op table. A family of `ON_DEMAND` is loaded by the first who asks for one of its ops, or
+    all are by who asks for every op; theirs come last."""
+
+    def __init__(self) -> None:
+        self.loaded: dict[str, Op] = {}
+
+    def __getitem__(self, name: str) -> Op:
+        if name not in self.loaded and name in _FAMILY:
+            load(_FAMILY[name])
+        return self.loaded[name]
+
+    def __setitem__(self, name: str, op: Op) -> None:
+        self.loaded[name] = op
+
+    def __delitem__(self, name: str) -> None:
+        del self.loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*(name for name in self.loaded if name not in _FAMILY), *_FAMILY])
+
+    def __len__(self) -> int:
+        return len({*self.loaded, *_FAMILY})
+
+
+OPS = Table()
 """Every op by name, filled by the family modules that `ir/ops/__init__.py` imports."""
 
 
 def define(op: Op) -> Op:
     """Register `op` and return it."""
-    if op.name in OPS:
+    if op.name in OPS.loaded:
         raise ValueError(f"op {op.name} is defined twice")
     OPS[op.name] = op
     return op

@@ -9,6 +9,8 @@ Adding a device is one line in `EXECUTORS`. An op that no case covers fails here
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -368,3 +370,21 @@ def test_a_wrong_bit_is_found() -> None:
         check_value(OPS["exp"], case, far, one)
     with pytest.raises(AssertionError):
         check_sum(OPS["reduce_sum"], Case((one,), {"axes": (0,)}), one.sum() + 1, one.sum())
+
+
+def test_families_that_are_loaded_on_demand_have_the_ops_that_the_table_says() -> None:
+    code = """
+import importlib, pyc
+from pyc.ir.op import ON_DEMAND, OPS
+before = {*OPS.loaded}
+for family, names in ON_DEMAND.items():
+    assert not before & {*names}
+    importlib.import_module(family)
+    assert {*OPS.loaded} == before | {*names}, family
+    before |= {*names}
+assert before == {*OPS} and len(before) == len(OPS)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+    code = "import pyc; from pyc.ir.op import OPS; print(*OPS); OPS['sort']; print(*OPS)"
+    first, *others = subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()
+    assert others == [first], "in the same order, whatever is loaded"

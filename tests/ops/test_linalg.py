@@ -27,8 +27,8 @@ from pyc.ir import dtype as dt
 from pyc.ir.batch import Batch, Operand
 from pyc.ir.evaluate import evaluate
 from pyc.ir.graph import Builder, Graph
-from pyc.ir.op import OPS
-from pyc.ir.ops.linalg import LETTERS, NAMES
+from pyc.ir.op import LINEAR_ALGEBRA, OPS
+from pyc.ir.ops.linalg import LETTERS
 from pyc.ir.plan import Library
 from pyc.ir.routines import MOST_TASKS, WORKSPACE_BYTES, describe
 from pyc.ir.target import SM_90, X86_64_V3
@@ -147,7 +147,7 @@ def test_all_ways_agree(dtype: dt.DType, batch: tuple[int, ...]) -> None:
                 np.testing.assert_allclose(a, c, rtol=3000 * eps, atol=3000 * eps, err_msg=name)
             elif c.dtype.kind == "i":
                 np.testing.assert_array_equal(a, c, err_msg=name)
-    assert seen == NAMES
+    assert seen == LINEAR_ALGEBRA
 
 
 @pytest.mark.parametrize("dtype", [dt.f64, dt.c64], ids=str)
@@ -166,7 +166,7 @@ def test_a_device_runs_them_on_the_host(dtype: dt.DType) -> None:
 # --- lanes ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(LINEAR_ALGEBRA))
 def test_lanes_are_one_call(name: str) -> None:
     """Each choice of arguments that have a batch axis, at its first or last place: what each lane
     gives alone, within a bound (a library may order a larger right side otherwise)."""
@@ -276,7 +276,7 @@ def test_tasks_follow_from_shapes_and_workspace_is_bounded() -> None:
 # --- types ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(LINEAR_ALGEBRA))
 def test_types_are_checked(name: str) -> None:
     for found, arrays, params in cases(dt.f32, (2,)):
         if found != name:

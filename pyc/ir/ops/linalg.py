@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
 PACKAGE = "scipy_openblas32"
 """The package of LAPACK; its version decides the bits."""
-NAMES: set[str] = set()
-"""The ops that are routines of LAPACK."""
 
 Sizes = tuple[int, ...]
 LETTERS: dict[DType, str] = {dt.f32: "s", dt.f64: "d", dt.c64: "c", dt.c128: "z"}
@@ -98,7 +96,6 @@ def _library(
     def batched(batch: Batch, args: list[Operand], **params: Any) -> list[Operand]:
         return _lanes(batch, args, shared, params)
 
-    NAMES.add(name)
     return define(
         Op(
             name,
@@ -345,4 +342,4 @@ define(
     )
 )
 
-__all__ = ["LETTERS", "NAMES", "PACKAGE"]
+__all__ = ["LETTERS", "PACKAGE"]
