@@ -160,9 +160,11 @@ class Settings:
     )
     target: str = _setting(
         "native",
-        _choice("native", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-amx"),
+        _choice(
+            "native", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-fp16", "x86-64-v4-amx"
+        ),
         "processor that code is made for: native, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
-        "x86-64-v4-amx",
+        "x86-64-v4-fp16, x86-64-v4-amx",
     )
 
 

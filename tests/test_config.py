@@ -45,8 +45,8 @@ def test_the_environment_sets_fields() -> None:
         (
             "PYC_TARGET",
             "z80",
-            "'target' must be one of native, x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-amx, "
-            "got 'z80'",
+            "'target' must be one of native, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
+            "x86-64-v4-fp16, x86-64-v4-amx, got 'z80'",
         ),
         ("PYC_DEBUG", "perhaps", "'debug' must be 0 or 1, got 'perhaps'"),
     ],

@@ -2,10 +2,10 @@
 
 Reads the feature flags of the first processor in /proc/cpuinfo (Linux) and maps them to one of the
 x86-64 psABI levels that pyc generates code for, the last also with products of pairs of bfloat16
-and permutations of bytes (AVX512-BF16 and VBMI: Zen 4, Sapphire Rapids and newer) or of tiles of
-them (AMX: the latter of these), which Linux lets a process use that asks for it. Levels, and not
-single features, keep the number of different codes small: machines of one level share cache
-entries.
+and permutations of bytes (AVX512-BF16 and VBMI: Zen 4), with quick gathers (AVX512-FP16: Sapphire
+Rapids and newer), or with products of tiles of bfloat16 (AMX: the same), which Linux lets a process
+use that asks for it. Levels, and not single features, keep the number of different codes small:
+machines of one level share cache entries.
 """
 
 from __future__ import annotations
@@ -15,12 +15,20 @@ import os
 from functools import cache
 
 from pyc.errors import DeviceError
-from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_AMX, X86_64_V4_BF16, Target
+from pyc.ir.target import (
+    X86_64_V3,
+    X86_64_V4,
+    X86_64_V4_AMX,
+    X86_64_V4_BF16,
+    X86_64_V4_FP16,
+    Target,
+)
 from pyc.reasons import Reason, record
 
 _V3_FLAGS = frozenset(["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"])
 _V4_FLAGS = frozenset(["avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"])
 _V4_BF16_FLAGS = frozenset(["avx512_bf16", "avx512vbmi"])
+_V4_FP16_FLAGS = frozenset(["avx512_fp16"])
 
 _TILE_FLAGS = frozenset(["amx_tile", "amx_bf16"])
 _ARCH_PRCTL, _ASK, _TILE_DATA = 158, 0x1023, 18
@@ -35,9 +43,12 @@ def targets_of(flags: frozenset[str]) -> tuple[Target, ...]:
         return (X86_64_V3,)
     if not flags >= _V4_BF16_FLAGS:
         return (X86_64_V4, X86_64_V3)
+    others = (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
+    if not flags >= _V4_FP16_FLAGS:
+        return others
     if not flags >= _TILE_FLAGS:
-        return (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
-    return (X86_64_V4_AMX, X86_64_V4_BF16, X86_64_V4, X86_64_V3)
+        return (X86_64_V4_FP16, *others)
+    return (X86_64_V4_AMX, X86_64_V4_FP16, *others)
 
 
 @cache

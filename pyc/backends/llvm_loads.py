@@ -35,6 +35,8 @@ class LoadEmitter(AddressEmitter):
 
     gathers = True
     """Whether the target loads lanes from anywhere by one instruction."""
+    quick_gathers = False
+    """Whether that takes less time than its loads one by one."""
     _lane_loads = 0
 
     @abstractmethod
@@ -179,7 +181,8 @@ class LoadEmitter(AddressEmitter):
         if mask is None and (found := self._load_known(buffer, element, scope)) is not None:
             return found
         few = self._lane_loads + width <= LANE_LOADS
-        if mask is None and (few or not self.gathers):
+        one_by_one = few and not self.gathers_quickly(buffer)
+        if mask is None and (one_by_one or not self.gathers):
             self._lane_loads += width
             return self._load_each(buffer, element, piece, scope)
         return self.gathered(buffer, element, piece, mask, scope)
@@ -205,6 +208,10 @@ class LoadEmitter(AddressEmitter):
         text = f"shufflevector {parts[0]}, {parts[-1]}, <{width} x i32> <{lanes}>"
         return Value(self.builder.emit(text, scope), buffer.dtype, scope, width)
 
+    def gathers_quickly(self, buffer: Buffer) -> bool:
+        """Whether one instruction loads lanes from anywhere in this buffer, and is worth it."""
+        return self.quick_gathers and buffer.dtype.itemsize in (4, 8)
+
     def gathered(
         self, buffer: Buffer, element: Value, piece: int, mask: Value | None, scope: Scope
     ) -> Value:
@@ -227,7 +234,7 @@ class LoadEmitter(AddressEmitter):
 
     def _load_each(self, buffer: Buffer, element: Value, piece: int, scope: Scope) -> Value:
         """Lane by lane: an instruction that gathers takes a quarter longer (measured on an EPYC),
-        where there is one, and LLVM sees whose memory it is."""
+        unless it is quick, and LLVM sees whose memory it is."""
         assert self.lockstep is not None
         width = self.lockstep.width
         size = buffer.dtype.itemsize

@@ -9,6 +9,8 @@ mostly are, and then each is an address as it stands; the rest is done where the
 * Places that lie in memory are read again as scalars.
 * Places that are computed in 32 bits are taken out of the vector in pairs, as 64 bits.
 * Two loads of neighbours, x[p] and x[p + 1], are one load of both for each lane.
+
+Where one instruction gathers lanes quickly, it does so by the plain places as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from math import prod
 from typing import TypeGuard
 
 from pyc.backends import llvm_scalar
-from pyc.backends.llvm_builder import Scope, Value, memory_type, register_type
+from pyc.backends.llvm_builder import Scope, Value, memory_type, register_type, suffix
 from pyc.backends.llvm_expr import VARYING, nodes_under
 from pyc.backends.llvm_loads import LANE_LOADS, LoadEmitter
 from pyc.ir import dtype as dt
@@ -156,6 +158,8 @@ class PlaceEmitter(LoadEmitter):
         taken out of the vector, two at once."""
         b, buffer = self.builder, node.buffer
         size = buffer.dtype.itemsize
+        if self.gathers_quickly(buffer) and count * size <= 8:
+            return self._gathered_plainly(buffer, places, count, scope)
         parts: list[str] = []
         type = memory_type(buffer.dtype, count)
         pointer = self.places[buffer].pointer
@@ -176,19 +180,48 @@ class PlaceEmitter(LoadEmitter):
                 for k in range(0, len(parts), 2)
             ]
             lanes *= 2
+        return self._of_each(parts[0], buffer, lanes, count, scope)
+
+    def _gathered_plainly(
+        self, buffer: Buffer, places: Value, count: int, scope: Scope
+    ) -> list[Value]:
+        """The same by one instruction, of a `count` of 2 as integers of both elements."""
+        b, place, size = self.builder, self.places[buffer], buffer.dtype.itemsize
+        type = register_type(buffer.dtype if count == 1 else dt.i64, places.lanes)
+        many = self.many(buffer, places.lanes)
+        element = memory_type(buffer.dtype)
+        at = f"getelementptr inbounds {element}, {place.pointer} {place.address}, {places}"
+        arguments = (
+            f"{many} align {size} {b.emit(at, scope)}, <{places.lanes} x i1> splat (i1 true)"
+        )
+        head = b.intrinsic(
+            f"llvm.masked.gather.{suffix(type)}.{suffix(many)}",
+            type,
+            [many, f"<{places.lanes} x i1>", type],
+        )
+        ref = b.emit(f"{head}({arguments}, {type} zeroinitializer)", scope)
+        if count == 2:
+            pairs = memory_type(buffer.dtype, 2 * places.lanes)
+            ref = b.emit(f"bitcast {type} {ref} to {pairs}", scope)
+        return self._of_each(ref, buffer, count * places.lanes, count, scope)
+
+    def _of_each(
+        self, ref: str, buffer: Buffer, lanes: int, count: int, scope: Scope
+    ) -> list[Value]:
+        """The first elements of groups of `count` neighbours, and the others."""
         if count == 1:
-            return [self.from_memory(parts[0], buffer, places.lanes, scope)]
+            return [self.from_memory(ref, buffer, lanes, scope)]
         found = []
         for first in range(count):
             order = range(first, lanes, count)
-            ref = b.emit(_shuffle(parts[0], "poison", buffer, lanes, order), scope)
-            found.append(self.from_memory(ref, buffer, places.lanes, scope))
+            one = self.builder.emit(_shuffle(ref, "poison", buffer, lanes, order), scope)
+            found.append(self.from_memory(one, buffer, lanes // count, scope))
         return found
 
     def _each(self, node: Load, place: Expr, first: Value, piece: int, scope: Scope) -> Value:
         """Lane by lane, by places that are read lane by lane, where the array is near."""
         assert self.lockstep is not None
-        if _is_far(node.buffer):
+        if _is_far(node.buffer) or self.gathers_quickly(node.buffer):
             return self.gathered(node.buffer, self.varying(place, piece), piece, None, scope)
         inner, size = _stored(place), node.buffer.dtype.itemsize
         bytes_of_place, loaded = inner.buffer.dtype.itemsize, []

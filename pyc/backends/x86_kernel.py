@@ -62,6 +62,7 @@ class X86Kernel(KernelEmitter):
         self.parallel = outermost_parallel(kernel)
         self.loads_ahead = target.registers // 2
         self.plain_places = True
+        self.quick_gathers = target.quick_gathers
         self.avx512 = x86_vectors.has_avx512(target)
         self._bounds: dict[tuple[str, str], x86_vectors.Bound] = {}
         self._truths: dict[str, Value] = {}

@@ -17,7 +17,12 @@ from pyc.ir.loops import Kernel
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
 Array = np.ndarray[Any, Any]
-TARGETS = [X86_64_V3, X86_64_V4, replace(X86_64_V4, id="v4 narrow", vector_bytes=32)]
+TARGETS = [
+    X86_64_V3,
+    X86_64_V4,
+    replace(X86_64_V4, id="v4 narrow", vector_bytes=32),
+    replace(X86_64_V4, id="v4 gathers", quick_gathers=True),
+]
 each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.id)
 
 

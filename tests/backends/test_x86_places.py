@@ -10,13 +10,20 @@ import pytest
 
 import pyc
 from pyc.backends.base import SiteFailed
+from pyc.backends.llvm_builder import memory_type
 from pyc.backends.x86 import modules
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, const, maximum, minimum, select
 from pyc.ir.loops import Buffer, Fail, If, Kernel, Store
 from pyc.ir.target import Target
-from tests.backends.native_kernels import check, each_target, native, one_kernel_plan
+from tests.backends.native_kernels import (
+    TARGETS,
+    check,
+    each_target,
+    native,
+    one_kernel_plan,
+)
 from tests.backends.small_kernels import normal, vector
 
 Array = np.ndarray[Any, Any]
@@ -86,8 +93,22 @@ def test_neighbours_are_one_load(target: Target) -> None:
     kernel = places_kernel(dt.f32, [0, 1])
     arrays = [numbers(dt.f32), some_places(True), *(np.zeros(LANES, np.float32) for _ in "ab")]
     text = modules(one_kernel_plan(kernel, arrays), target).text
-    assert text.count("load <2 x float>") == LANES
+    assert text.count("load <2 x float>") == (0 if target.quick_gathers else LANES)
+    assert (text.count("llvm.masked.gather.v16i64.") > 0) == target.quick_gathers
     assert " = load float," not in text
+
+
+@pytest.mark.parametrize(
+    "t", [dt.f32, dt.i32, dt.f64, dt.i64, dt.bf16, dt.u8], ids=lambda t: t.name
+)
+def test_places_are_gathered_where_that_is_quick(t: DType) -> None:
+    """Elements that the instruction has; no branch then loads them one by one."""
+    arrays = [numbers(t), some_places(True), np.zeros(LANES, t.numpy)]
+    for target in TARGETS[1::2]:
+        text = modules(one_kernel_plan(places_kernel(t, [0]), arrays), target).text
+        lanes = text.count(f"load {memory_type(t, 1)},")
+        whole = target.quick_gathers and t.itemsize >= 4
+        assert lanes == (0 if whole else LANES), target.id
 
 
 @each_target

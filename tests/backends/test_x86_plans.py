@@ -385,7 +385,7 @@ def test_places_in_memory_are_read_one_by_one_where_all_are_plain(
     check(kernel, arrays, target)
     text = modules(one_kernel_plan(kernel, arrays), target).text
     scalar = {dt.i64: "i64", dt.i32: "i32", dt.u8: "i8"}[t]
-    assert text.count(f" = load {scalar}, ") == 32
+    assert text.count(f" = load {scalar}, ") == (0 if target.quick_gathers else 32)
     assert "llvm.masked.gather" in text
 
 

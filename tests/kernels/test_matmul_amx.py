@@ -38,7 +38,7 @@ from pyc.ir.loops import (
     walk,
 )
 from pyc.ir.parse_kernel import parse_kernel
-from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_AMX, X86_64_V4_BF16
+from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_AMX, X86_64_V4_BF16, X86_64_V4_FP16
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
 from pyc.ir.verify_kernel import verify as verify_kernel
@@ -286,12 +286,13 @@ def test_the_processor_s_flags_and_the_system_say_whether_there_are_tiles(monkey
     v3 = ["avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "popcnt", "cx16"]
     v4 = [*v3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_bf16"]
     v4.append("avx512vbmi")
-    flags = frozenset([*v4, "amx_tile", "amx_bf16"])
-    others = (X86_64_V4_BF16, X86_64_V4, X86_64_V3)
+    flags = frozenset([*v4, "avx512_fp16", "amx_tile", "amx_bf16"])
+    others = (X86_64_V4_FP16, X86_64_V4_BF16, X86_64_V4, X86_64_V3)
     assert targets_of(flags) == (X86_64_V4_AMX, *others)
     assert targets_of(flags - {"amx_bf16"}) == others
+    assert targets_of(flags - {"avx512_fp16"}) == others[1:]
     monkeypatch.setattr(host, "host_flags", lambda: flags)
-    for answer, best in ((0, X86_64_V4_AMX), (-1, X86_64_V4_BF16)):
+    for answer, best in ((0, X86_64_V4_AMX), (-1, X86_64_V4_FP16)):
         library = SimpleNamespace(syscall=Mock(return_value=answer))
         monkeypatch.setattr(ctypes, "CDLL", Mock(return_value=library))
         host.tiles_allowed.cache_clear()
