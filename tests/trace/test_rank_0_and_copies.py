@@ -121,6 +121,21 @@ def results_are_scalars(x: Any) -> Any:
     return s, t, u, v, w
 
 
+def arrays_of_a_scalar_are_apart_from_it(x: Any) -> Any:
+    s, t, u, v, w = x[0], x.sum(), x[1] * 2, x[2], np.float64(x[3])
+    s.ravel()[0] = 11
+    np.atleast_1d(t)[0] += 1
+    np.expand_dims(u, 0)[...] = 13
+    line = v.reshape(1)
+    line *= 3
+    for k in range(20):
+        w.reshape(-1)[0] -= k
+        np.atleast_2d(w)[0, 0] += x[k % 4]
+    if x[0] > 0:
+        np.atleast_3d(s)[...] = 15
+    return s, t, u, v, w, line
+
+
 def one_with_two_names_after_a_loop(x: Any) -> Any:
     a = np.zeros(())
     for k in range(50):
@@ -191,12 +206,25 @@ def functions_that_make_arrays_of_scalars(x: Any) -> Any:
         np.where(v > 0, v, 1.0), np.select([v > 0], [v], 0.0), np.broadcast_to(v, ()) + np.zeros(1),
         np.piecewise(v, [v > 0], [lambda z: z * 2, 0]), np.tensordot(x, x, 1), np.require(v),
         np.roll(v, 1), np.tile(v, ()), np.i0(v * 0), np.cov(x[:2]), np.array(v).astype(int), v[...],
-        np.array(v)[...].astype("f4"),
+        np.array(v)[...].astype("f4"), np.resize(v, ()),
     ]  # fmt: skip
     same = list(made)
     for k in range(len(made)):
         made[k] += 1
     return (v, *same)
+
+
+def scalars_of_arrays(x: Any) -> Any:
+    a, b = np.array(x[0]), np.zeros(())
+    c, d, e = np.float64(a), np.float32(b), np.float64(x[1, ...])
+    f = c
+    a += 1
+    b += 2
+    c += 3
+    d += 4
+    for k in range(20):
+        e += x[k % 4]
+    return a, b, c, d, e, f, x[1]
 
 
 def arrays_that_are_not_copied(x: Any) -> Any:
@@ -208,7 +236,10 @@ def arrays_that_are_not_copied(x: Any) -> Any:
     b = x.copy()
     np.asfortranarray(b)[0] = 15
     b.view(np.ndarray)[1] = 16
-    return a, b
+    c = x.copy()
+    np.float64(c)[1] = 17
+    np.float32(c)[2] = 18
+    return a, b, c
 
 
 def one_array_is_copied_by_functions_of_several(x: Any) -> Any:
@@ -227,7 +258,8 @@ PROGRAMS = (
     *(a_sum_in_an_array_of_rank_0, one_that_a_helper_adds_to, two_that_change_places),
     *(one_in_a_while_loop, one_that_a_branch_changes, one_in_a_list_twice, one_of_a_scalar),
     *(one_of_another, views_of_rank_0, elements_are_scalars, results_are_scalars),
-    functions_that_make_arrays_of_scalars,
+    *(functions_that_make_arrays_of_scalars, arrays_of_a_scalar_are_apart_from_it),
+    scalars_of_arrays,
     *(one_with_two_names_after_a_loop, one_with_two_names_in_a_loop, one_that_becomes_a_scalar),
     *(
         one_with_two_names_in_inner_loops,
@@ -261,6 +293,204 @@ def test_an_array_of_rank_0_keeps_its_type() -> None:
 
     with pytest.raises(DTypeError, match="does not cast"):
         pyc.jit(program)(X)
+
+
+def added_in_a_loop(x: Any, s: Any) -> Any:
+    for k in range(20):
+        s += x[k % 4]
+    return s
+
+
+def added_by_another_name(x: Any, s: Any) -> Any:
+    t = s
+    for _ in range(2):
+        for k in range(20):
+            t += x[k % 4]
+    return t, s
+
+
+def added_in_a_while_loop(x: Any, s: Any) -> Any:
+    n = 0
+    while x[n] < 3:
+        s += x[n]
+        n += 1
+    return s
+
+
+@pytest.mark.parametrize("program", [added_in_a_loop, added_by_another_name, added_in_a_while_loop])
+def test_an_argument_of_rank_0_is_not_changed_by_a_loop(program: Callable[..., Any]) -> None:
+    """Of an array the caller would see it, as outside of loops; of a scalar it is one program."""
+    total = np.array(2.5)
+    program(X, total)
+    assert total != 2.5
+    with pytest.raises(TraceError, match="belongs to the caller"):
+        pyc.jit(program)(X, np.array(2.5))
+
+
+def exchanged(x: Any, s: Any, t: Any) -> Any:
+    for k in range(20):
+        s, t = t, s * 0.5 + x[k % 4]
+    return s, t
+
+
+def halved(x: Any, s: Any, t: Any) -> Any:
+    low, high = s, t
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if middle * middle > x[1]:
+            high = middle
+        else:
+            low = middle
+    return low, high
+
+
+def made_anew_and_changed(x: Any, s: Any, t: Any) -> Any:
+    for k in range(20):
+        s = s * 0.5
+        s += x[k % 4]
+        for _ in range(20):
+            t = np.maximum(s, t) + 1
+            t -= 0.5
+    return s, t
+
+
+@pytest.mark.parametrize("number", [np.array, np.float64])
+@pytest.mark.parametrize("program", [exchanged, halved, made_anew_and_changed])
+def test_a_loop_begins_with_arguments_of_rank_0(
+    program: Callable[..., Any], number: Callable[..., Any]
+) -> None:
+    numbers = number(0.5), number(2.0)
+    for a, b in zip(program(X, *numbers), pyc.jit(program)(X, *numbers), strict=True):
+        np.testing.assert_array_equal(b, a)
+        assert type(b) is np.float64
+
+
+def one_that_a_branch_makes_a_scalar(x: Any) -> Any:
+    a = np.array(x[0])
+    if x[1] > 2:
+        a = x[2]
+    b = a
+    a += 1
+    return a, b
+
+
+def one_that_a_function_may_make(x: Any) -> Any:
+    def made(v: Any) -> Any:
+        if v > 2:
+            return np.array(v)
+        return v
+
+    a = made(x[3])
+    b = a
+    a += 1
+    return a, b
+
+
+def one_of_a_list_or_a_scalar(x: Any) -> Any:
+    both = [np.array(x[0]), x[1]]
+    a = both[0] if x[2] > 0 else both[1]
+    a += 5
+    return both[0], a
+
+
+def one_that_the_first_iteration_changes(x: Any) -> Any:
+    z = np.zeros(())
+    a = z
+    for _ in range(20):
+        a += 1
+        a = a * 1.0
+    return z, a
+
+
+def one_that_iterations_change_but_the_first(x: Any) -> Any:
+    a = x[0]
+    for _ in range(20):
+        b = a
+        a += 1
+        if x[1] < 5:
+            a = np.array(a)
+    return a, b
+
+
+def one_that_a_view_changes(x: Any) -> Any:
+    a = x[0]
+    if x[1] < 3:
+        a = np.array(x[2])
+    b = a.reshape(-1)
+    b[0] = 9
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(one_that_a_branch_makes_a_scalar, one_that_a_function_may_make),
+        *(one_of_a_list_or_a_scalar, one_that_the_first_iteration_changes),
+        *(one_that_iterations_change_but_the_first, one_that_a_view_changes),
+    ],
+)
+def test_another_name_for_an_array_or_a_scalar_has_no_value_after_a_change(
+    program: Callable[..., Any],
+) -> None:
+    """Data decide which one it is, so what the other name stands for depends on them."""
+    with pytest.raises(TraceError, match="may share memory"):
+        pyc.jit(program)(X)
+
+
+def changed_without_another_name(x: Any) -> Any:
+    a, b = np.zeros(()), x[0]
+    if x[0] > 2:
+        a = x[1]
+    a += 1
+    for k in range(20):
+        a += x[k % 4]
+        b += x[k % 4]
+        b = np.where(b > 10, b - 10, b)
+    return a, b
+
+
+def wrapped(x: Any) -> Any:
+    s = np.array(0.0)
+    for k in range(20):
+        s += x[k % 4]
+        if s > 10:
+            s = s - 10
+    return s, x.sum()
+
+
+def a_scalar_that_becomes_an_array(x: Any) -> Any:
+    a = x.sum()
+    b = a
+    for _ in range(20):
+        a -= 1
+        c = np.asarray(a)
+        c += 1
+        a = c
+    return a, b, c
+
+
+def an_array_after_a_loop(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(20):
+        a = np.array(a + x[k % 4])
+    b = a
+    a += 1
+    return a, b
+
+
+@pytest.mark.parametrize("first", [X, X[::-1].copy()])
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(changed_without_another_name, wrapped, a_scalar_that_becomes_an_array),
+        an_array_after_a_loop,
+    ],
+)
+def test_what_data_make_an_array_or_a_scalar_is_changed(
+    program: Callable[..., Any], first: Any
+) -> None:
+    for a, b in zip(program(first.copy()), pyc.jit(program)(first), strict=True):
+        np.testing.assert_array_equal(b, a)
 
 
 CHANGES_OF_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
