@@ -42,6 +42,7 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
+from pyc.kernels.dot_columns import refusal_of_dot_columns
 from pyc.kernels.few_columns import suits_few_columns
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
@@ -137,6 +138,8 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
         return "the processor multiplies pairs of bfloat16"
     if suits_few_columns(types, dimensions, target):
         return f"{n} columns leave most lanes of a vector idle, and terms are neighbours in memory"
+    if not refusal_of_dot_columns(types, dimensions, target):
+        return f"{m} rows are few for columns whose terms are neighbours in memory"
     return ""
 
 

@@ -56,6 +56,7 @@ NESTS = (
     _nest("matmul_amx", "refusal_of_amx"),
     _nest("matmul_pairs", "refusal_of_pairs"),
     _nest("few_columns", "refusal_of_few_columns", windows=True),
+    _nest("dot_columns", "refusal_of_dot_columns", windows=True),
     _nest("few_rows", "refusal_of_few_rows", windows=True),
     _nest("dot_rows", "refusal_of_dot_rows", windows=True),
     _nest("matmul_tiles", "refusal_of_tiles", blocks=True, rows="rows_for_tiles"),
