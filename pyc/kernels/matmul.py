@@ -7,7 +7,9 @@
         for each group of rows: an accumulator for each row and vector of the panel over the terms
         of the block, by fma
 
-How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Sums
+How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Of
+few columns, and rows that are neighbours in memory (`a.mT @ b`), the two change sides (`turned`).
+Sums
 of a tile stay in a buffer between blocks, which are added in order, so bits depend on the operands
 only (tasks never share an element). A sum of products of windows (`views`) is one nest: a tile does
 one after the other, adding each to the sums so far, as the additions would. Ragged rows read the
@@ -49,6 +51,10 @@ from pyc.kernels.operand import Axes, Dimensions, place_of
 from pyc.kernels.tasks import lanes_of
 from pyc.kernels.windows import DEPTH, View
 
+MOST_BESIDE = 15
+"""The most columns that are beside one another, where rows are in vectors."""
+STORED_APART = 2
+"""What storing such a result costs beside an fma: its neighbours are in other vectors."""
 TILE_ROWS = 512
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""
@@ -156,6 +162,27 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
     )
 
 
+def _other_way(dimensions: Dimensions) -> Dimensions:
+    """The same pairs of axes, of b and a."""
+    contract, batch = dimensions
+    return contract[::-1], batch[::-1]
+
+
+def _is_turned(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
+    """Whether the rows of a are in vectors and the columns of b beside one another: the result is
+    that of b.mT @ a.mT, stored the other way. Rows are neighbours in memory then."""
+    a, _ = types
+    shape = _split(types, dimensions)
+    if len(shape.rows) != 1 or a.rank - 1 in (*dimensions[0][0], *dimensions[1][0]):
+        return False
+    (m,), (n,), (k,) = shape.rows, shape.columns, shape.terms
+    if m < 1 or n < 1:
+        return False
+    lanes = [lanes_of(extent, widened(a.dtype).itemsize, target) for extent in (m, n)]
+    apart = m * n * STORED_APART
+    return n <= MOST_BESIDE and n * -(-m // lanes[0]) * k + apart < m * -(-n // lanes[1]) * k
+
+
 def _registers(
     m: int, vectors: int, preferred: int, near: int, budget: int, most: int, even: bool
 ) -> tuple[int, int, int]:
@@ -213,7 +240,17 @@ class _Nest:
         views: tuple[View, View] | None,
         start: float,
     ) -> None:
+        given = types if views is None else (views[0].windows.type, views[1].windows.type)
+        buffers = tuple(
+            Buffer(name, t.dtype, whole.shape, role="in")
+            for name, t, whole in zip("ab", types, given, strict=True)
+        )
+        self.turned = _is_turned(types, dimensions, target)
+        if self.turned:
+            types, dimensions, buffers = types[::-1], _other_way(dimensions), buffers[::-1]
+            views = views if views is None else views[::-1]
         a, b = types
+        self.a, self.b = buffers
         self.types, self.dimensions = types, dimensions
         self.views, self.start = views, start
         self.parts = 1 if views is None else len(views[0].windows.starts)
@@ -245,13 +282,12 @@ class _Nest:
         self.packs = self.across or groups > in_place
         far = self.panels > 1 and self.depth * self.n * self.accumulator.itemsize > PANEL_BYTES
         self.fills = not self.packs and groups >= FILLED_GROUPS and far
-        whole = (a, b) if views is None else (views[0].windows.type, views[1].windows.type)
-        self.a = Buffer("a", a.dtype, whole[0].shape, role="in")
-        self.b = Buffer("b", b.dtype, whole[1].shape, role="in")
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, *shape.rows, self.n), role="out")
+        free = (*shape.rows, self.n)
+        free = free[::-1] if self.turned else free
+        self.out = Buffer("out", out_type, (*self.batch, *free), role="out")
         self.panel = self._local("panel", self.depth, self.width)
         self.sums = self._local("sums", self.tile, self.width)
 
@@ -288,7 +324,8 @@ class _Nest:
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         nest = For(task, total, kind, (*lets, *body))
         between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("matmul", (self.a, self.b, *between, self.out), (nest,))
+        operands = (self.b, self.a) if self.turned else (self.a, self.b)
+        return Kernel("matmul", (*operands, *between, self.out), (nest,))
 
     # --- one task ---------------------------------------------------------------------------------
 
@@ -421,7 +458,7 @@ class _Nest:
     def _ahead(self, at: _At, term: Expr) -> Body:
         """Brings a row of the next panel closer: rows are far apart, so the processor does not.
         Behind the last panel comes the first of the next matrix of a batch."""
-        if self.panels == 1 and not self.batch:
+        if self.turned or (self.panels == 1 and not self.batch):
             return ()
         batch, first = at.batch, at.column + self.width
         if batch:
@@ -436,7 +473,8 @@ class _Nest:
     def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:
         """Brings the lines of a group's results closer, which come from memory while its terms are
         multiplied: a store that finds no line holds up those behind it."""
-        if prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize < FAR:
+        nbytes = prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize
+        if nbytes < FAR or self.turned:
             return []
         line = LINE // self.out.dtype.itemsize
         return [
@@ -447,7 +485,8 @@ class _Nest:
 
     def _place(self, at: _At, row: Expr, column: Expr) -> tuple[Expr, ...]:
         """Where an element of the result stands, of a row of the tile and a column."""
-        return (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
+        free = (at.row + row, column) if self.row_axes else (column,)
+        return (*at.batch, *(free[::-1] if self.turned else free))
 
     def _rows_ahead(self, at: _At, rows: list[Expr], term: Expr) -> Body:
         """Brings what follows of a closer: the next group's rows, each a run of its own in memory;
