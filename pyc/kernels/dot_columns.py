@@ -15,15 +15,17 @@ the result is rounded once. Terms that fill no vector come first, in its last la
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import reduce
 from math import prod
+from operator import and_
 
 from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var, const, fma, minimum, select
-from pyc.ir.loops import Alloc, Body, Buffer, Carry, For, If, Kernel, Kind, Space, Stmt, Store
+from pyc.ir.expr import Expr, Var, const, fma, minimum, select
+from pyc.ir.loops import Body, Carry, For, If, Kernel, Kind, Stmt, Store
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
+from pyc.kernels.partial_sums import MeetingLines
 from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 MOST_ROWS = 32
@@ -98,10 +100,7 @@ class _Nest(TaskNest):
         self.blocks = -(-blocks // self.tasks)
         self.tasks = -(-blocks // self.blocks)
         self.ragged = self.n % (self.tasks * self.blocks * self.width) != 0
-        self.sums = self.local("sums", self.rows * self.width * self.width)
-        self.pairs = Buffer(
-            "pairs", self.accumulator, (2 * self.width,), Space.REGISTER, alignment=64
-        )
+        self.meeting = MeetingLines(self.accumulator, self.width, self.rows * self.width)
 
     def kernel(self) -> Kernel:
         """The scheduled kernel over (a, b, the epilogue's, out)."""
@@ -112,66 +111,39 @@ class _Nest(TaskNest):
         if self.ragged:
             inner = If(column < self.n, (inner,))
         inner = For(block, self.blocks, Kind.SERIAL, (inner,))
-        inner = Alloc(self.sums, (*self._clear(), Alloc(self.pairs, (inner,))))
+        body = self.meeting.within((*self._clear(), inner))
         work = prod(self.batch) * self.m * self.n * self.k
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
-        return self.tasks_of("dot_columns", batch, [(tile, self.tasks)], kind, (inner,))
+        return self.tasks_of("dot_columns", batch, [(tile, self.tasks)], kind, body)
 
     def _clear(self) -> Body:
         """Zeros, where a block may have columns that there are not: their sums meet too."""
         if not self.ragged:
             return ()
         line, lane = Var("line"), Var("lane")
-        zero = Store(self.sums, (line * self.width + lane,), const(0, self.accumulator))
+        zero = Store(self.meeting.sums, (line * self.width + lane,), const(0, self.accumulator))
         vector = For(lane, self.width, Kind.VECTOR, (zero,))
         return (For(line, self.rows * self.width, Kind.SERIAL, (vector,)),)
 
     def _group(self, batch: list[Var], group: Expr, column: Expr) -> Body:
         """The results of a group of rows and a block of columns."""
-        some, row = Var("some"), Var("row")
+        some = Var("some")
         first = group * self.rows
         products: Body = (self._products(batch, first, column, some * self.columns),)
         if self.n % self.width:
             products = (If(column + some * self.columns < self.n, products),)
-        body: list[Stmt] = [For(some, self.width // self.columns, Kind.SERIAL, products)]
-        levels = self.width.bit_length() - 1
-        while levels > 2:
-            levels -= 2
-            line = Var("line")
-            body.append(For(line, self.rows << levels, Kind.SERIAL, self._met(line, 2, self._kept)))
+        body = (For(some, self.width // self.columns, Kind.SERIAL, products),)
 
         def result(row: Expr, lane: Expr, total: Expr) -> Stmt:
             stored = self.stored((*batch, first + row, column + lane), total)
-            return If(column + lane < self.n, (stored,)) if self.n % self.width else stored
+            inside = []
+            if self.m % self.rows:
+                inside.append(first + row < self.m)
+            if self.n % self.width:
+                inside.append(column + lane < self.n)
+            return If(reduce(and_, inside), (stored,)) if inside else stored
 
-        results = self._met(row, levels, result)
-        if self.m % self.rows:
-            results = (If(first + row < self.m, results),)
-        body.append(For(row, self.rows, Kind.SERIAL, results))
-        return tuple(body)
-
-    def _kept(self, line: Expr, lane: Expr, total: Expr) -> Stmt:
-        """Leaves a sum for the next levels, in the place of what has been read."""
-        return Store(self.sums, (line * self.width + lane,), total)
-
-    def _met(self, line: Expr, levels: int, store: Callable[[Expr, Expr, Expr], Stmt]) -> Body:
-        """A line whose elements are the sums of two or four neighbours, of so many lines."""
-        lane = Var("lane")
-        if levels == 1:
-            total = self._pair(self.sums, line * self.width + lane)
-            return (For(lane, self.width, Kind.VECTOR, (store(line, lane, total),)),)
-        body: list[Stmt] = []
-        for half in range(2):
-            at = Var("lane")
-            pair = self._pair(self.sums, (line * 2 + half) * self.width + at)
-            held = Store(self.pairs, (at + half * self.width,), pair)
-            body.append(For(at, self.width, Kind.VECTOR, (held,)))
-        total = self._pair(self.pairs, lane)
-        return (*body, For(lane, self.width, Kind.VECTOR, (store(line, lane, total),)))
-
-    def _pair(self, sums: Buffer, number: Expr) -> Expr:
-        """The sum of two neighbours."""
-        return Load(sums, (number * 2,)) + Load(sums, (number * 2 + 1,))
+        return (*body, *self.meeting.of_all(result))
 
     def _products(self, batch: list[Var], first: Expr, column: Expr, start: Expr) -> Stmt:
         """The partial sums of a group of rows and some columns of a block, from `start` on; those
@@ -204,7 +176,7 @@ class _Nest(TaskNest):
             for name, (r, c), total in zip(names, pairs, totals, strict=True)
         )
         stores = (
-            Store(self.sums, ((start + (r * self.width + c)) * self.width + lane,), total)
+            Store(self.meeting.sums, ((start + (r * self.width + c)) * self.width + lane,), total)
             for (r, c), total in zip(pairs, totals, strict=True)
         )
         body: Body = (For(step, steps, Kind.SERIAL, (), carried), *stores)

@@ -59,6 +59,7 @@ NESTS = (
     _nest("dot_columns", "refusal_of_dot_columns", windows=True),
     _nest("few_rows", "refusal_of_few_rows", windows=True),
     _nest("dot_rows", "refusal_of_dot_rows", windows=True),
+    _nest("dot_slabs", "refusal_of_dot_slabs"),
     _nest("matmul_tiles", "refusal_of_tiles", blocks=True, rows="rows_for_tiles"),
     _nest("matmul_threads", "refusal_of_threads", blocks=True),
     _nest("matmul_blocks", "refusal_of_blocks", blocks=True),
