@@ -46,6 +46,7 @@ from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.dot_columns import refusal_of_dot_columns
 from pyc.kernels.few_columns import suits_few_columns
+from pyc.kernels.few_rows import COLUMNS
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
 from pyc.kernels.tasks import lanes_of
@@ -63,7 +64,8 @@ FEWEST_ROWS = 4
 CHAIN = 16
 """more terms, and"""
 FEWEST_RESULTS = 8
-"""fewer results, the generic nest is as quick: too few sums are under way here."""
+"""fewer results, the generic nest is as quick where terms are neighbours: too few sums are under
+way here."""
 FEW_TERMS = 4
 """Terms from which idle rows cost little beside the others."""
 PARALLEL_WORK = 1 << 20
@@ -95,7 +97,7 @@ SET_ROWS = 6
 """Rows of a in one group that may lie in one set of the first-level cache, of 8 or more ways."""
 SMALL_BYTES = 1 << 14
 """The most bytes of a matrix that one to three rows are multiplied with here: `few_rows` reads
-larger ones along their rows."""
+larger ones of some columns along their rows."""
 SET_BYTES = 1 << 12
 """Lines that are multiples of this apart share a set of the first-level cache."""
 FAR = 1 << 20
@@ -132,13 +134,15 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
     m, n, k = prod(shape.rows), shape.columns[0], shape.terms[0]
     if m < 1 or n < 2 or k < 2:
         return f"{m} rows and {n} columns of {k} terms are few: it needs 1, and 2 of 2"
-    if m < FEWEST_ROWS and k > CHAIN and m * n < FEWEST_RESULTS:
+    along = a.rank - 1 in dimensions[0][0]
+    if m < FEWEST_ROWS and k > CHAIN and m * n < FEWEST_RESULTS and along:
         return (
             f"{m} x {n} results of {k} terms are few: it needs {FEWEST_RESULTS}, or at most "
             f"{CHAIN} terms"
         )
     across = b.rank - 1 in dimensions[0][1]
-    if m < FEWEST_ROWS and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
+    large = n >= COLUMNS and n * k * b.dtype.itemsize > SMALL_BYTES
+    if m < FEWEST_ROWS and (across or large):
         return f"{m} rows are few for a matrix that is large or whose columns lie apart"
     if not refusal_of_pairs(types, dimensions, target):
         return "the processor multiplies pairs of bfloat16"

@@ -20,6 +20,7 @@ from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.tasks import lanes_of
 from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
+from tests.passes.programs import planned
 
 PLAIN = (((1,), (0,)), ((), ()))
 ACROSS = (((1,), (1,)), ((), ()))
@@ -183,6 +184,18 @@ def test_rows_in_vectors_of_parts_of_arrays_special_values_and_nothing() -> None
     for k, m in ((0, 30), (40, 0)):
         empty = jit(lambda a, b: a.mT @ b)(sample(k, m), sample(k, 3))
         assert empty.shape == (m, 3) and np.all(empty == 0)
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 3), (2, 2), (1, 5), (2, 7)])
+def test_few_results_of_many_rows_are_products_of_matrices(m: int, n: int) -> None:
+    """`x.mT @ y` of tall matrices; terms in order, as for more rows."""
+    x, y = sample(3000, m), sample(3000, n)
+    product = jit(lambda x, y: x.mT @ y)
+    found = product(x, y)
+    assert [k.name for k in planned(lambda x, y: x.mT @ y, x, y).plan.kernels] == ["matmul"]
+    np.testing.assert_allclose(found, x.astype(np.float64).T @ y, rtol=1e-4, atol=1e-3)
+    assert np.array_equal(found, product(np.concatenate([x, sample(3000, 9)], axis=1), y)[:m])
+    verify(lambda x, y: x.mT @ y, x[:50], y[:50])
 
 
 def test_few_terms_do_not_pay_for_storing_results_apart() -> None:
