@@ -63,7 +63,7 @@ LARGE = 1 << 25
 LINE = 64
 """Bytes of a line of the caches."""
 MINIMUM_WORK = 1 << 8
-"""Products below which the generic nest is as quick."""
+"""Products of all of a batch below which the generic nest is as quick, and sooner compiled."""
 PARALLEL_WORK = 1 << 20
 
 
@@ -102,7 +102,8 @@ def refusal_of_few_rows(
     if b.rank - 1 in (*b_contract, *b_batch):
         return "the columns of the matrix are no neighbours in memory"
     n, k = b.shape[-1], a.shape[a_contract[0]]
-    if n < COLUMNS or k < TERMS or m * n * k < MINIMUM_WORK:
+    work = prod(a.shape[axis] for axis in a_batch) * m * n * k
+    if n < COLUMNS or k < TERMS or work < MINIMUM_WORK:
         return (
             f"{m} x {n} results of {k} terms are few: it needs {COLUMNS} columns, {TERMS} terms "
             f"and {MINIMUM_WORK} products"

@@ -7,7 +7,9 @@
         for each group of rows: an accumulator for each row and vector of the panel over the terms
         of the block, by fma
 
-How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Sums
+How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Of
+few columns, and rows that are neighbours in memory (`a.mT @ b`), the two change sides (`turned`).
+Sums
 of a tile stay in a buffer between blocks, which are added in order, so bits depend on the operands
 only (tasks never share an element). A sum of products of windows (`views`) is one nest: a tile does
 one after the other, adding each to the sums so far, as the additions would. Ragged rows read the
@@ -42,12 +44,18 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
+from pyc.kernels.dot_columns import refusal_of_dot_columns
 from pyc.kernels.few_columns import suits_few_columns
+from pyc.kernels.few_rows import COLUMNS
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
 from pyc.kernels.tasks import lanes_of
 from pyc.kernels.windows import DEPTH, View
 
+MOST_BESIDE = 15
+"""The most columns that are beside one another, where rows are in vectors."""
+STORED_APART = 2
+"""What storing such a result costs beside an fma: its neighbours are in other vectors."""
 TILE_ROWS = 512
 """The most rows of a tile, for which a panel is packed once; with DEPTH terms of a they fit in the
 second-level cache."""
@@ -56,7 +64,8 @@ FEWEST_ROWS = 4
 CHAIN = 16
 """more terms, and"""
 FEWEST_RESULTS = 8
-"""fewer results, the generic nest is as quick: too few sums are under way here."""
+"""fewer results, the generic nest is as quick where terms are neighbours: too few sums are under
+way here."""
 FEW_TERMS = 4
 """Terms from which idle rows cost little beside the others."""
 PARALLEL_WORK = 1 << 20
@@ -88,7 +97,7 @@ SET_ROWS = 6
 """Rows of a in one group that may lie in one set of the first-level cache, of 8 or more ways."""
 SMALL_BYTES = 1 << 14
 """The most bytes of a matrix that one to three rows are multiplied with here: `few_rows` reads
-larger ones along their rows."""
+larger ones of some columns along their rows."""
 SET_BYTES = 1 << 12
 """Lines that are multiples of this apart share a set of the first-level cache."""
 FAR = 1 << 20
@@ -125,18 +134,22 @@ def refusal(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
     m, n, k = prod(shape.rows), shape.columns[0], shape.terms[0]
     if m < 1 or n < 2 or k < 2:
         return f"{m} rows and {n} columns of {k} terms are few: it needs 1, and 2 of 2"
-    if m < FEWEST_ROWS and k > CHAIN and m * n < FEWEST_RESULTS:
+    along = a.rank - 1 in dimensions[0][0]
+    if m < FEWEST_ROWS and k > CHAIN and m * n < FEWEST_RESULTS and along:
         return (
             f"{m} x {n} results of {k} terms are few: it needs {FEWEST_RESULTS}, or at most "
             f"{CHAIN} terms"
         )
     across = b.rank - 1 in dimensions[0][1]
-    if m < FEWEST_ROWS and (across or n * k * b.dtype.itemsize > SMALL_BYTES):
+    large = n >= COLUMNS and n * k * b.dtype.itemsize > SMALL_BYTES
+    if m < FEWEST_ROWS and (across or large):
         return f"{m} rows are few for a matrix that is large or whose columns lie apart"
     if not refusal_of_pairs(types, dimensions, target):
         return "the processor multiplies pairs of bfloat16"
     if suits_few_columns(types, dimensions, target):
         return f"{n} columns leave most lanes of a vector idle, and terms are neighbours in memory"
+    if not refusal_of_dot_columns(types, dimensions, target):
+        return f"{m} rows are few for columns whose terms are neighbours in memory"
     return ""
 
 
@@ -151,6 +164,27 @@ def _split(types: tuple[ArrayType, ...], dimensions: Dimensions) -> _Shape:
         tuple(b.shape[k] for k in b_free),
         tuple(a.shape[k] for k in a_contract),
     )
+
+
+def _other_way(dimensions: Dimensions) -> Dimensions:
+    """The same pairs of axes, of b and a."""
+    contract, batch = dimensions
+    return contract[::-1], batch[::-1]
+
+
+def _is_turned(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target) -> bool:
+    """Whether the rows of a are in vectors and the columns of b beside one another: the result is
+    that of b.mT @ a.mT, stored the other way. Rows are neighbours in memory then."""
+    a, _ = types
+    shape = _split(types, dimensions)
+    if len(shape.rows) != 1 or a.rank - 1 in (*dimensions[0][0], *dimensions[1][0]):
+        return False
+    (m,), (n,), (k,) = shape.rows, shape.columns, shape.terms
+    if m < 1 or n < 1:
+        return False
+    lanes = [lanes_of(extent, widened(a.dtype).itemsize, target) for extent in (m, n)]
+    apart = m * n * STORED_APART
+    return n <= MOST_BESIDE and n * -(-m // lanes[0]) * k + apart < m * -(-n // lanes[1]) * k
 
 
 def _registers(
@@ -210,7 +244,17 @@ class _Nest:
         views: tuple[View, View] | None,
         start: float,
     ) -> None:
+        given = types if views is None else (views[0].windows.type, views[1].windows.type)
+        buffers = tuple(
+            Buffer(name, t.dtype, whole.shape, role="in")
+            for name, t, whole in zip("ab", types, given, strict=True)
+        )
+        self.turned = _is_turned(types, dimensions, target)
+        if self.turned:
+            types, dimensions, buffers = types[::-1], _other_way(dimensions), buffers[::-1]
+            views = views if views is None else views[::-1]
         a, b = types
+        self.a, self.b = buffers
         self.types, self.dimensions = types, dimensions
         self.views, self.start = views, start
         self.parts = 1 if views is None else len(views[0].windows.starts)
@@ -242,13 +286,12 @@ class _Nest:
         self.packs = self.across or groups > in_place
         far = self.panels > 1 and self.depth * self.n * self.accumulator.itemsize > PANEL_BYTES
         self.fills = not self.packs and groups >= FILLED_GROUPS and far
-        whole = (a, b) if views is None else (views[0].windows.type, views[1].windows.type)
-        self.a = Buffer("a", a.dtype, whole[0].shape, role="in")
-        self.b = Buffer("b", b.dtype, whole[1].shape, role="in")
         self.product = result or a.dtype
         self.epilogue = epilogue
         out_type = self.product if epilogue is None else epilogue.value.dtype
-        self.out = Buffer("out", out_type, (*self.batch, *shape.rows, self.n), role="out")
+        free = (*shape.rows, self.n)
+        free = free[::-1] if self.turned else free
+        self.out = Buffer("out", out_type, (*self.batch, *free), role="out")
         self.panel = self._local("panel", self.depth, self.width)
         self.sums = self._local("sums", self.tile, self.width)
 
@@ -285,7 +328,8 @@ class _Nest:
         kind = Kind.PARALLEL if work >= PARALLEL_WORK else Kind.SERIAL
         nest = For(task, total, kind, (*lets, *body))
         between = () if self.epilogue is None else self.epilogue.buffers
-        return Kernel("matmul", (self.a, self.b, *between, self.out), (nest,))
+        operands = (self.b, self.a) if self.turned else (self.a, self.b)
+        return Kernel("matmul", (*operands, *between, self.out), (nest,))
 
     # --- one task ---------------------------------------------------------------------------------
 
@@ -418,7 +462,7 @@ class _Nest:
     def _ahead(self, at: _At, term: Expr) -> Body:
         """Brings a row of the next panel closer: rows are far apart, so the processor does not.
         Behind the last panel comes the first of the next matrix of a batch."""
-        if self.panels == 1 and not self.batch:
+        if self.turned or (self.panels == 1 and not self.batch):
             return ()
         batch, first = at.batch, at.column + self.width
         if batch:
@@ -433,7 +477,8 @@ class _Nest:
     def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:
         """Brings the lines of a group's results closer, which come from memory while its terms are
         multiplied: a store that finds no line holds up those behind it."""
-        if prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize < FAR:
+        nbytes = prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize
+        if nbytes < FAR or self.turned:
             return []
         line = LINE // self.out.dtype.itemsize
         return [
@@ -444,7 +489,8 @@ class _Nest:
 
     def _place(self, at: _At, row: Expr, column: Expr) -> tuple[Expr, ...]:
         """Where an element of the result stands, of a row of the tile and a column."""
-        return (*at.batch, *((at.row + row,) if self.row_axes else ()), column)
+        free = (at.row + row, column) if self.row_axes else (column,)
+        return (*at.batch, *(free[::-1] if self.turned else free))
 
     def _rows_ahead(self, at: _At, rows: list[Expr], term: Expr) -> Body:
         """Brings what follows of a closer: the next group's rows, each a run of its own in memory;

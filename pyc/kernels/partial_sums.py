@@ -9,9 +9,11 @@ whole 16 bytes, since shuffles of other kinds take the units for fma (measured o
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum
-from pyc.ir.loops import Buffer, For, Kind, Space, Stmt, Store
+from pyc.ir.loops import Alloc, Body, Buffer, For, Kind, Space, Stmt, Store
 
 Sums = tuple[Buffer, Buffer]
 """Buffers for the partial sums, and for half as many."""
@@ -81,3 +83,58 @@ class Meeting:
 def _part(number: Expr, size: int, count: int) -> Expr:
     """The number of the part of so many that it lies in, of parts of this size that go round."""
     return apply("remainder", apply("quotient", number, const(size)), const(count))
+
+
+class MeetingLines:
+    """The meeting, in the same order, of lines that a buffer of memory has one behind the other: of
+    so many that loops are shorter than all of it written out.
+
+    sums: the buffer, of `lines` times `width` sums, whose first part has those that met.
+    """
+
+    def __init__(self, dtype: DType, width: int, lines: int) -> None:
+        self.width, self.lines = width, lines
+        self.sums = Buffer("sums", dtype, (lines * width,), Space.STACK, alignment=64)
+        self.pairs = Buffer("pairs", dtype, (2 * width,), Space.REGISTER, alignment=64)
+
+    def within(self, body: Body) -> Body:
+        """`body` where there are the buffers."""
+        return (Alloc(self.sums, (Alloc(self.pairs, body),)),)
+
+    def of_all(self, store: Callable[[Expr, Expr, Expr], Stmt]) -> Body:
+        """All lines meet, which are a multiple of `width`; `store` is given the number of a line of
+        results, a lane and the result there."""
+        levels = self.width.bit_length() - 1
+        count = self.lines // self.width
+        body: list[Stmt] = []
+        while levels > 2:
+            levels -= 2
+            some = Var("line")
+            body.append(For(some, count << levels, Kind.SERIAL, self._met(some, 2, self._kept)))
+        last = Var("line")
+        body.append(For(last, count, Kind.SERIAL, self._met(last, levels, store)))
+        return tuple(body)
+
+    def _kept(self, line: Expr, lane: Expr, total: Expr) -> Stmt:
+        """Leaves a sum for the next levels, in the place of what has been read."""
+        return Store(self.sums, (line * self.width + lane,), total)
+
+    def _met(self, line: Expr, levels: int, store: Callable[[Expr, Expr, Expr], Stmt]) -> Body:
+        """A line whose elements are the sums of two or four neighbours each."""
+        lane = Var("lane")
+        if levels == 1:
+            total = _pair(self.sums, line * self.width + lane)
+            return (For(lane, self.width, Kind.VECTOR, (store(line, lane, total),)),)
+        body: list[Stmt] = []
+        for half in range(2):
+            at = Var("lane")
+            pair = _pair(self.sums, (line * 2 + half) * self.width + at)
+            held = Store(self.pairs, (at + half * self.width,), pair)
+            body.append(For(at, self.width, Kind.VECTOR, (held,)))
+        total = _pair(self.pairs, lane)
+        return (*body, For(lane, self.width, Kind.VECTOR, (store(line, lane, total),)))
+
+
+def _pair(sums: Buffer, number: Expr) -> Expr:
+    """The sum of two neighbours."""
+    return Load(sums, (number * 2,)) + Load(sums, (number * 2 + 1,))

@@ -124,7 +124,13 @@ class TaskNest(ABC):
         body: Body,
     ) -> Kernel:
         """The kernel whose tasks are the batches and, in each, the numbers of `cuts`."""
-        loops, task = [*zip(batch, self.batch, strict=True), *cuts], Var("task")
+        return self.of_tasks(name, [*zip(batch, self.batch, strict=True), *cuts], kind, body)
+
+    def of_tasks(
+        self, name: str, loops: Sequence[tuple[Var, int]], kind: Kind, body: Body
+    ) -> Kernel:
+        """The kernel whose tasks are the combinations of these numbers."""
+        task = Var("task")
         lets: list[Stmt] = []
         rest: Expr = task
         for var, extent in reversed(loops[1:]):

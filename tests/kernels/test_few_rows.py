@@ -140,6 +140,27 @@ def test_threads_and_vector_widths_give_the_same_bits(rows: int) -> None:
     assert len(results) == 1
 
 
+def test_a_batch_of_small_products_has_the_bits_of_each() -> None:
+    """One of 13 x 13 is the generic nest's, which adds in another order; of 16 x 16 it is not."""
+    (alone,) = planned(first_axes, sample(13, 13), sample(13, 1)).plan.kernels
+    assert alone.name != "few_rows"
+    for terms, rows in ((13, 13), (8, 9), (16, 16)):
+        a, b = sample(5, terms, rows), sample(5, terms, 1)
+        assert [k.name for k in planned(first_axes, a, b).plan.kernels] == ["few_rows"]
+        found = jit(first_axes)(a, b)
+        np.testing.assert_allclose(found, first_axes(a, b), rtol=1e-5, atol=1e-5)
+        verify(first_axes, a, b)
+        a[2, 3, 4] = np.nan
+        again = jit(first_axes)(a, b)
+        assert np.isnan(again[2, 4]) and np.isnan(again).sum() == 1
+        again[2, 4] = found[2, 4]
+        assert np.array_equal(again, found)
+
+
+def first_axes(a: Any, b: Any) -> Any:
+    return a.mT @ b
+
+
 @pytest.mark.parametrize(
     ("a", "b", "dimensions", "why"),
     [

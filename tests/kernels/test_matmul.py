@@ -20,6 +20,7 @@ from pyc.kernels.matmul import matmul, refusal
 from pyc.kernels.tasks import lanes_of
 from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
+from tests.passes.programs import planned
 
 PLAIN = (((1,), (0,)), ((), ()))
 ACROSS = (((1,), (1,)), ((), ()))
@@ -139,6 +140,70 @@ def test_packed_or_not_the_bits_are_the_same() -> None:
         simulate.run(matmul(types, target, dimensions=PLAIN), [a[:rows], b, out])
         found.append(out[:3].tobytes())
     assert len(set(found)) == 1
+
+
+ROWS_LAST = (((0,), (0,)), ((), ()))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@pytest.mark.parametrize(
+    "shape", [(64, 64, 2), (300, 40, 3), (33, 50, 4), (600, 100, 5), (70, 33, 9), (20, 300, 15)]
+)
+def test_rows_that_are_neighbours_times_few_columns_are_in_vectors(
+    shape: tuple[int, int, int], dtype: Any
+) -> None:
+    """`a.mT @ b` with the results stored the other way: right, and the bits of any vectors."""
+    k, m, n = shape
+    a, b, c = (sample(*s).astype(dtype) for s in ((k, m), (k, n), (m, n)))
+    exact = a.astype(np.float64).T @ b.astype(np.float64)
+    room = {2: 4e-3, 4: 1e-5, 8: 1e-14}[dtype().itemsize] * (np.abs(a).T @ np.abs(b)) + 1e-300
+    found = jit(lambda a, b: a.mT @ b)(a, b)
+    assert np.all(np.abs(found - exact) <= room)
+    verify(jit(lambda a, b: a.mT @ b), a, b)
+    verify(jit(lambda a, b, c: np.tanh(a.mT @ b + c) * c), a, b, c)
+    stack = np.stack([a, a[::-1]])
+    assert np.array_equal(jit(lambda a, b: a.mT @ b)(stack, np.stack([b, b[::-1]]))[0], found)
+    kind = dt.of(np.dtype(dtype))
+    assert kind is not None
+    types = ArrayType(a.shape, kind), ArrayType(b.shape, kind)
+    for target in (X86_64_V3, X86_64_V4):
+        out = np.zeros((m, n), dtype)
+        simulate.run(matmul(types, target, dimensions=ROWS_LAST), [a, b, out])
+        assert np.array_equal(out, found)
+
+
+def test_rows_in_vectors_of_parts_of_arrays_special_values_and_nothing() -> None:
+    product = jit(lambda a, b: a[1:41].mT @ b[:, ::2])
+    a, b = sample(50, 30), sample(40, 8)
+    np.testing.assert_allclose(product(a, b), a[1:41].T @ b[:, ::2], rtol=1e-4, atol=1e-5)
+    a[7, 3], a[8, 4] = np.nan, np.inf
+    b[7] = 1
+    found = jit(lambda a, b: a.mT @ b)(a[:40], b)
+    assert np.isnan(found[3]).all() and not np.isfinite(found[4]).any()
+    assert np.isfinite(np.delete(found, (3, 4), axis=0)).all()
+    for k, m in ((0, 30), (40, 0)):
+        empty = jit(lambda a, b: a.mT @ b)(sample(k, m), sample(k, 3))
+        assert empty.shape == (m, 3) and np.all(empty == 0)
+
+
+@pytest.mark.parametrize(("m", "n"), [(3, 3), (2, 2), (1, 5), (2, 7)])
+def test_few_results_of_many_rows_are_products_of_matrices(m: int, n: int) -> None:
+    """`x.mT @ y` of tall matrices; terms in order, as for more rows."""
+    x, y = sample(3000, m), sample(3000, n)
+    product = jit(lambda x, y: x.mT @ y)
+    found = product(x, y)
+    assert [k.name for k in planned(lambda x, y: x.mT @ y, x, y).plan.kernels] == ["matmul"]
+    np.testing.assert_allclose(found, x.astype(np.float64).T @ y, rtol=1e-4, atol=1e-3)
+    assert np.array_equal(found, product(np.concatenate([x, sample(3000, 9)], axis=1), y)[:m])
+    verify(lambda x, y: x.mT @ y, x[:50], y[:50])
+
+
+def test_few_terms_do_not_pay_for_storing_results_apart() -> None:
+    for k, sums in ((3, "rows"), (64, "columns")):
+        types = ArrayType((k, 100), dt.f32), ArrayType((k, 3), dt.f32)
+        kernel = matmul(types, X86_64_V4, dimensions=ROWS_LAST)
+        (count,) = {len(s.carried) for s in walk(kernel.body) if isinstance(s, For) and s.carried}
+        assert (count == 3) is (sums == "columns")
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(36, 100, 150), (33, 130, 128), (65, 300, 70)])
