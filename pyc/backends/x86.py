@@ -57,9 +57,9 @@ def modules(plan: Plan, target: Target) -> _Modules:
     if not functions or any(isinstance(s, Loop) for s in walk_steps(plan.steps)):
         functions, entry = [*functions, entry], ""
     else:
-        entry = _module([declarations(functions), entry], target)
+        entry = _module([*made.declared(), declarations(functions), entry], target)
     marks = [_REGISTERS] if registers else []
-    text = _module([*marks, *functions, *intrinsics.values()], target)
+    text = _module([*marks, *made.table(), *functions, *intrinsics.values()], target)
     return _Modules(text, entry, tuple(made.externals), made.spreads)
 
 
