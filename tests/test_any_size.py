@@ -103,6 +103,22 @@ def compiled_programs(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
         yield found
 
 
+@fresh
+def test_functions_of_one_array_share_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though their tasks have different sizes; each has all of its elements."""
+    with compiled_programs(monkeypatch) as found:
+        x = np.arange(40_001.0)
+        np.testing.assert_array_equal(pnp.floor(x), x)
+        np.testing.assert_array_equal(pnp.negative(x), -x)
+        np.testing.assert_allclose(pnp.cbrt(x), np.cbrt(x), rtol=1e-15)
+    target = pyc.ir.target.X86_64_V3
+    made = [x86.modules(plan, target) for plan in found]
+    assert len(made) == 3
+    assert len({m.entry for m in made}) == 1
+    tables = {line for m in made for line in m.text.splitlines() if line.startswith("@numbers")}
+    assert len(tables) > 1
+
+
 # --- shapes ---------------------------------------------------------------------------------------
 
 

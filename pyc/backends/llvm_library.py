@@ -105,6 +105,10 @@ class Machine(ABC):
         return self._emitted(text, passes, False).decode()
 
     @abstractmethod
+    def busy(self) -> bool:
+        """Whether it may be at work, in any thread."""
+
+    @abstractmethod
     def _emitted(self, text: str, passes: Passes, as_object: bool) -> bytes:
         """The object or assembler text, after these passes."""
 
@@ -116,7 +120,7 @@ class _LibraryMachine(Machine):
     def __init__(self, triple: str, *options: Any) -> None:
         c = _library()
         _initialise(triple.startswith(_HOST))
-        self._lock = RLock()  # a signal handler may compile in the middle of a compilation
+        self._lock: Any = RLock()  # a signal handler may compile in the middle of a compilation
         message = _Message()
         target = c.GetTargetFromTriple(triple.encode(), message.out)
         if not target:
@@ -130,6 +134,12 @@ class _LibraryMachine(Machine):
         c.CopyStringRepOfTargetData(layout, message.out)
         c.DisposeTargetData(layout)
         self.data_layout = message.take()
+
+    def busy(self) -> bool:
+        if self._lock._is_owned() or not self._lock.acquire(blocking=False):
+            return True
+        self._lock.release()
+        return False
 
     def _emitted(self, text: str, passes: Passes, as_object: bool) -> bytes:
         c = _library()
@@ -245,6 +255,9 @@ class _BindingMachine(Machine):
         )
         self.data_layout = str(self._machine.target_data)
 
+    def busy(self) -> bool:
+        return True  # it has no lock that would say
+
     def _emitted(self, text: str, passes: Passes, as_object: bool) -> bytes:
         try:
             module = self._llvm.parse_assembly(text, self._llvm.create_context())
@@ -283,8 +296,14 @@ def machine(
 
     raises CompileError: LLVM has no such target
     """
-    made = _BindingMachine if _path() is None else _LibraryMachine
-    return made(triple, cpu, features, level, reloc, model)
+    kind = _BindingMachine if _path() is None else _LibraryMachine
+    made = kind(triple, cpu, features, level, reloc, model)
+    _machines.append(made)
+    return made
+
+
+_machines: list[Machine] = []
+"""Those that were made."""
 
 
 def host_features() -> dict[str, bool]:
@@ -305,8 +324,12 @@ def version() -> str:
 
 
 def _forget() -> None:
-    """In a forked child: another thread of the parent may have held a machine's lock."""
-    machine.cache_clear()
+    """In a forked child: machines that were at work in the parent are made anew. They were so where
+    the fork could not wait for the compiler, or came in the middle of it, from a signal handler;
+    the others are whole, and what LLVM has made for them takes milliseconds."""
+    if any(made.busy() for made in _machines):
+        machine.cache_clear()
+        _machines.clear()
 
 
 in_child(_forget)

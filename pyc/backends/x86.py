@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 from pyc.backends.base import Code, Codegen
 from pyc.backends.llvm_library import SROA, Machine, host_features, machine
@@ -26,6 +26,8 @@ _ENTRY = "\n; The entry, a module of its own, without optimisation:\n\n"
 """Stands between the texts of the two."""
 _REGISTERS = "; A kernel has register buffers: they are made values"
 """Stands in the text of such a module."""
+ENTRIES = 32
+"""Objects of entries, of some two kilobytes, that a process keeps."""
 
 
 @frozen()
@@ -55,9 +57,9 @@ def modules(plan: Plan, target: Target) -> _Modules:
     if not functions or any(isinstance(s, Loop) for s in walk_steps(plan.steps)):
         functions, entry = [*functions, entry], ""
     else:
-        entry = _module([declarations(functions), entry], target)
+        entry = _module([*made.declared(), declarations(functions), entry], target)
     marks = [_REGISTERS] if registers else []
-    text = _module([*marks, *functions, *intrinsics.values()], target)
+    text = _module([*marks, *made.table(), *functions, *intrinsics.values()], target)
     return _Modules(text, entry, tuple(made.externals), made.spreads)
 
 
@@ -87,6 +89,12 @@ def _machine(target: Target, level: int = 2) -> Machine:
     return machine(target.triple, target.cpu, target.features, level, reloc="pic", model="small")
 
 
+@lru_cache(maxsize=ENTRIES)
+def _entry_object(text: str, target: Target) -> bytes:
+    """The object of an entry's module. Many programs have the same, such as those of one kernel."""
+    return _machine(target, 0).object_of(text)
+
+
 def _passes(text: str) -> tuple[str, ...]:
     """What turns register buffers of a module into values."""
     return (SROA,) if _REGISTERS in text else ()
@@ -99,7 +107,7 @@ class X86(Codegen):
         """The objects of a Plan; ValueError names what its kernels have that x86 lacks."""
         made = modules(plan, target)
         found = _machine(target).object_of(made.text, _passes(made.text))
-        entry = _machine(target, 0).object_of(made.entry) if made.entry else b""
+        entry = _entry_object(made.entry, target) if made.entry else b""
         text = made.text + _ENTRY + made.entry if made.entry else made.text
         return Code(found, made.externals, made.parallel, text, entry)
 

@@ -36,6 +36,8 @@ class Entry:
         self.same = same
         self.lines: list[str] = []
         self.constants: list[str] = []
+        self.numbers: list[int] = []
+        """Constants of counts of tasks. They lie in the module of the kernels."""
         self.externals: list[str] = []
         self.functions: list[str] = []
         self.count = 0
@@ -236,12 +238,33 @@ class Entry:
             return str(max(task_count(kernel, known), 0))
         return self._evaluated(loop.extent, dict(zip(kernel.sizes, sizes, strict=True)))
 
+    def _number(self, value: int) -> str:
+        """A constant that differs between programs whose entries are the same otherwise."""
+        if value not in self.numbers:
+            self.numbers.append(value)
+        offset = 8 * self.numbers.index(value)
+        address = self.emit(f"getelementptr i8, ptr {_NUMBERS}, i64 {offset}")
+        return self.emit(f"load i64, ptr {address}, align 8")
+
+    def table(self) -> list[str]:
+        """What defines `numbers`; nothing if there are none."""
+        listed = ", ".join(f"i64 {n}" for n in self.numbers)
+        found = f"{_NUMBERS} = hidden constant {self._type()} [{listed}], align 8\n"
+        return [found] if listed else []
+
+    def declared(self) -> list[str]:
+        """What declares them, for a module that does not define them."""
+        return [f"{_NUMBERS} = external hidden constant {self._type()}"] if self.numbers else []
+
+    def _type(self) -> str:
+        return f"[{len(self.numbers)} x i64]"
+
     def _evaluated(self, root: Expr, known: dict[Var, str]) -> str:
         """An i64 expression over sizes."""
         found: dict[int, str] = {}
         for e in postorder([root]):
             if isinstance(e, Const):
-                found[id(e)] = str(int(e.value))
+                found[id(e)] = self._number(int(e.value))
             elif isinstance(e, Var):
                 found[id(e)] = known[e]
             else:
@@ -339,6 +362,7 @@ class Entry:
         self.label(done)
 
 
+_NUMBERS = "@numbers"
 _HEAD = re.compile(r"^define (hidden void @\w+\([^)]*\))", re.MULTILINE)
 
 

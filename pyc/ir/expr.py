@@ -15,6 +15,7 @@ other operand's type. `x * y + z` is two roundings; one rounding is `fma(x, y, z
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
@@ -141,12 +142,22 @@ class Const(Expr):
 
 def _exact(value: Any, dtype: DType) -> Any:
     """`value` as a NumPy scalar of `dtype`; integers wrap."""
+    if type(value) is float:  # as nearly all literals are, and ten times as fast
+        if dtype is dt.f64:
+            return np.float64(value)
+        if dtype is dt.f32 and 1e-30 < abs(value) < 1e30:
+            return np.float32(value)
     if dtype.is_integer and not isinstance(value, np.generic):
-        mask = (1 << dtype.bits) - 1
-        bits = np.array([int(value) & mask], dt.unsigned_of(dtype.bits).numpy)
-        return bits.view(dtype.numpy)[0]
+        return _wrapped(int(value), dtype.short)
     with np.errstate(all="ignore"):
         return np.asarray(value).astype(dtype.numpy)[()]
+
+
+@lru_cache(maxsize=1024)
+def _wrapped(value: int, short: str) -> Any:
+    dtype = dt.parse(short)
+    bits = np.array([value & (1 << dtype.bits) - 1], dt.unsigned_of(dtype.bits).numpy)
+    return bits.view(dtype.numpy)[0]
 
 
 class Var(Expr):

@@ -7,8 +7,9 @@ import ctypes
 import os
 import subprocess
 import sys
-import threading
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 
 import llvmlite.binding.ffi
 import pytest
@@ -107,7 +108,7 @@ def test_threads_compile_at_the_same_time() -> None:
         of = machine if k % 2 else llvm_library._LibraryMachine(*HOST)
         found[k] = of.object_of(texts[k])
 
-    threads = [threading.Thread(target=compile, args=(k,)) for k in range(len(texts))]
+    threads = [Thread(target=compile, args=(k,)) for k in range(len(texts))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -149,16 +150,51 @@ def test_an_unknown_release_declares_its_functions_itself() -> None:
     assert run("unknown") == "True True"
 
 
-def test_a_forked_child_compiles() -> None:
-    """Though a thread of the parent holds a machine at that moment."""
+def in_child(good: Callable[[], bool]) -> bool:
+    """Whether a forked child finds it so."""
+    child = os.fork()
+    if not child:
+        os._exit(0 if good() else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_forked_child_compiles(elsewhere: bool) -> None:
+    """Though a thread of the parent, the one that forks or another, holds a machine then."""
     machine = llvm_library.machine(*HOST)
     expected = machine.object_of(TEXT)
+    held, forked = Event(), Event()
+
+    def hold() -> None:
+        with machine._lock:  # type: ignore[attr-defined]
+            held.set()
+            forked.wait(60)
+
+    def compiles() -> bool:
+        other = llvm_library.machine(*HOST)
+        return other is not machine and other.object_of(TEXT) == expected
+
+    thread = Thread(target=hold)
+    if elsewhere:
+        thread.start()
+        held.wait(60)
+        assert in_child(compiles)
+        forked.set()
+        thread.join()
+        return
     with machine._lock:  # type: ignore[attr-defined]
-        child = os.fork()
-        if not child:
-            good = llvm_library.machine(*HOST).object_of(TEXT) == expected
-            os._exit(0 if good else 1)
-        assert os.waitpid(child, 0)[1] == 0
+        assert in_child(compiles)
+
+
+def test_a_forked_child_keeps_machines_that_are_idle() -> None:
+    """What LLVM has made for a processor is a tenth of a small function's first call."""
+    machine = llvm_library.machine(*HOST)
+    expected = machine.object_of(TEXT)
+
+    def kept() -> bool:
+        return llvm_library.machine(*HOST) is machine and machine.object_of(TEXT) == expected
+
+    assert in_child(kept)
 
 
 def test_an_unknown_release_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyc.backends import llvm_library
+from pyc.backends import llvm_library, x86
 from pyc.backends.base import SiteFailed
 from pyc.backends.cpu import Cpu, aligned_bytes, check_alignment
 from pyc.backends.host import host_flags, targets_of
@@ -55,6 +55,28 @@ def scale_kernel(n: int, factor: float) -> Kernel:
     i = c * 16 + v
     store = If(i < n, (Store(out, (i,), Load(x, (i,)) * factor),))
     return Kernel("scale", (x, out), (serial(c, -(-n // 16), vector(v, 16, store)),))
+
+
+def test_an_entry_that_another_program_had_is_compiled_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One kernel between an argument and a result is what most small functions are."""
+    x, out = np.ones(40, np.float32), np.empty(40, np.float32)
+    texts: list[str] = []
+    compile = llvm_library._LibraryMachine._emitted
+
+    def emitted(self: Any, text: str, *rest: Any) -> bytes:
+        texts.append(text)
+        return compile(self, text, *rest)
+
+    def program(factor: float) -> plans.Plan:
+        return one_kernel_plan(scale_kernel(40, factor), (x, out))
+
+    first = compile_plan(program(3.0), X86_64_V3)
+    monkeypatch.setattr(llvm_library._LibraryMachine, "_emitted", emitted)
+    second = compile_plan(program(5.0), X86_64_V3)
+    assert first.entry == second.entry and first.object != second.object
+    assert len(texts) == 1 and "@k0" in texts[0] and "@entry" not in texts[0]
 
 
 def countdown_kernel() -> Kernel:
@@ -271,6 +293,7 @@ def test_a_listing_is_of_the_code_that_runs(space: Space, monkeypatch: Any) -> N
         vector(v, 64, Store(out, (v,), Load(held, (v,)))),
     )
     plan = one_kernel_plan(Kernel("k", (x, out), (Alloc(held, body),)), [normal(64), normal(64)])
+    x86._entry_object.cache_clear()
     code = compile_plan(plan, X86_64_V4)
     made = asked.copy()
     asked.clear()

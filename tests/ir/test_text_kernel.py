@@ -85,6 +85,22 @@ def test_every_integer_keeps_its_value(dtype, number):
     assert isinstance(back, Const) and back.dtype is dtype and back.value == value.value
 
 
+@given(st.sampled_from(dt.ALL), st.one_of(st.floats(), st.integers(-(2**63), 2**63 - 1), st.booleans()))
+def test_a_literal_is_what_numpy_makes_of_the_number(dtype, number):
+    """Whichever way is taken, and without a warning; integers wrap."""
+    if dtype.is_integer:
+        if isinstance(number, float) and not np.isfinite(number):
+            return
+        bits = np.array([int(number) % (1 << dtype.bits)], dt.unsigned_of(dtype.bits).numpy)
+        expected = bits.view(dtype.numpy)[0]
+    else:
+        with np.errstate(all="ignore"):
+            expected = np.asarray(number).astype(dtype.numpy)[()]
+    with np.errstate(all="raise"):
+        value = Const(number, dtype).value
+    assert type(value) is type(expected) and value.tobytes() == expected.tobytes()
+
+
 def test_literals_read_well():
     shown = [print_literal(np.float32(x), dt.f32) for x in (0.1, -0.0, np.inf, np.nan, 1e30)]
     assert shown == ["0.1:f32", "-0.0:f32", "inf:f32", "nan:f32", "1e+30:f32"]
