@@ -85,7 +85,9 @@ def test_every_integer_keeps_its_value(dtype, number):
     assert isinstance(back, Const) and back.dtype is dtype and back.value == value.value
 
 
-@given(st.sampled_from(dt.ALL), st.one_of(st.floats(), st.integers(-(2**63), 2**63 - 1), st.booleans()))
+@given(
+    st.sampled_from(dt.ALL), st.one_of(st.floats(), st.integers(-(2**63), 2**63 - 1), st.booleans())
+)
 def test_a_literal_is_what_numpy_makes_of_the_number(dtype, number):
     """Whichever way is taken, and without a warning; integers wrap."""
     if dtype.is_integer:
