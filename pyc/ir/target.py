@@ -22,7 +22,8 @@ class Target:
     a tile should fit in (0: none); bfloat16_pairs: whether it multiplies pairs of bfloat16 and adds
     both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them, if the system lets
     a process (`PairsMultiply`); parts_vectors: whether it packs the elements of a vector that a
-    mask chooses, 32 and 64 bits (`Split`); shared_bytes: shared memory of one block;
+    mask chooses, 32 and 64 bits (`Split`); whole_vectors: whether one of the widest vectors
+    is as quick as one, not two, of half the bytes; shared_bytes: shared memory of one block;
     parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
     launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
     of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
@@ -44,6 +45,7 @@ class Target:
     bfloat16_pairs: bool = False
     bfloat16_tiles: bool = False
     parts_vectors: bool = False
+    whole_vectors: bool = False
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
@@ -81,6 +83,7 @@ X86_64_V4_AMX = replace(
     id="x86-64-v4-amx",
     features=X86_64_V4_BF16.features + ",+amx-tile,+amx-bf16",
     bfloat16_tiles=True,
+    whole_vectors=True,
 )
 CPUS = {target.id: target for target in (X86_64_V3, X86_64_V4, X86_64_V4_BF16, X86_64_V4_AMX)}
 """The targets of processors, by name: levels of features, the oldest first."""
