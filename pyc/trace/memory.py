@@ -109,7 +109,10 @@ VIEWS = frozenset((*INVERSES, "broadcast"))
 
 
 def makes_view(op: Op, args: Sequence[Any]) -> bool:
-    """Whether the result of `op` is a view of its first argument in NumPy, or may be one."""
+    """Whether the result of `op` is a view of its first argument in NumPy, or may be one. Of a
+    scalar NumPy makes an array of its own first; what is broadcast is read-only all the same."""
+    if op.name != "broadcast" and not args[0].type.shape and not args[0].is_array:
+        return False
     if op.name == "gather":  # basic indexing by integers that are not known; arrays copy
         return all(not index.shape for index in args[1:])
     if op.name in ("real", "imag"):

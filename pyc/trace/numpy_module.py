@@ -21,6 +21,7 @@ from pyc.array import Array as DeviceArray
 from pyc.errors import DTypeError, PurityError, UnsupportedOpError
 from pyc.interpreter import current, weak_type
 from pyc.ir import dtype as dt
+from pyc.numpy.core import separated, shape_of
 from pyc.reasons import Reason
 from pyc.trace import calling_functions, dispatch, location
 from pyc.trace.concrete import Taken, by_numpy, concrete, is_traced, local
@@ -68,8 +69,8 @@ def view(function: Any) -> Any:
 _MAKERS = (
     *(np.array, np.asarray, np.asanyarray, np.copy, np.empty, np.empty_like, np.full),
     *(np.full_like, np.ones, np.ones_like, np.zeros, np.zeros_like, np.broadcast_arrays),
-    *(np.broadcast_to, np.cov, np.i0, np.piecewise, np.require, np.roll, np.select, np.tensordot),
-    *(np.tile, np.where),
+    *(np.broadcast_to, np.cov, np.i0, np.piecewise, np.require, np.resize, np.roll, np.select),
+    *(np.tensordot, np.tile, np.where),
 )
 """Functions that make arrays of rank 0, too, and not scalars."""
 
@@ -153,13 +154,15 @@ class UfuncView:
 
 
 def _convert(kind: type[np.generic], *args: Any, **options: Any) -> Any:
-    """`np.float32(x)` for traced values too; lists give arrays, as NumPy's types do."""
+    """`np.float32(x)` for traced values too. Lists give arrays, as NumPy's types do, an array of
+    the type is itself, and one of rank 0 a scalar."""
     if len(args) == 1 and not options:
         (x,) = args
         if type(x) is np.ndarray or is_traced(x):
             if weak_type(x) is int:  # which must fit
                 return pnp.asarray(x, kind)
-            return pnp.astype(pnp.asarray(x), kind)
+            found = pnp.astype(pnp.asarray(x), kind, copy=False)
+            return found if shape_of(found) else separated(found, (found,))
     return local(f"np.{kind.__name__}", kind(*args, **options))
 
 

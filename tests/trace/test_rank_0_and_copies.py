@@ -121,6 +121,21 @@ def results_are_scalars(x: Any) -> Any:
     return s, t, u, v, w
 
 
+def arrays_of_a_scalar_are_apart_from_it(x: Any) -> Any:
+    s, t, u, v, w = x[0], x.sum(), x[1] * 2, x[2], np.float64(x[3])
+    s.ravel()[0] = 11
+    np.atleast_1d(t)[0] += 1
+    np.expand_dims(u, 0)[...] = 13
+    line = v.reshape(1)
+    line *= 3
+    for k in range(20):
+        w.reshape(-1)[0] -= k
+        np.atleast_2d(w)[0, 0] += x[k % 4]
+    if x[0] > 0:
+        np.atleast_3d(s)[...] = 15
+    return s, t, u, v, w, line
+
+
 def one_with_two_names_after_a_loop(x: Any) -> Any:
     a = np.zeros(())
     for k in range(50):
@@ -191,12 +206,25 @@ def functions_that_make_arrays_of_scalars(x: Any) -> Any:
         np.where(v > 0, v, 1.0), np.select([v > 0], [v], 0.0), np.broadcast_to(v, ()) + np.zeros(1),
         np.piecewise(v, [v > 0], [lambda z: z * 2, 0]), np.tensordot(x, x, 1), np.require(v),
         np.roll(v, 1), np.tile(v, ()), np.i0(v * 0), np.cov(x[:2]), np.array(v).astype(int), v[...],
-        np.array(v)[...].astype("f4"),
+        np.array(v)[...].astype("f4"), np.resize(v, ()),
     ]  # fmt: skip
     same = list(made)
     for k in range(len(made)):
         made[k] += 1
     return (v, *same)
+
+
+def scalars_of_arrays(x: Any) -> Any:
+    a, b = np.array(x[0]), np.zeros(())
+    c, d, e = np.float64(a), np.float32(b), np.float64(x[1, ...])
+    f = c
+    a += 1
+    b += 2
+    c += 3
+    d += 4
+    for k in range(20):
+        e += x[k % 4]
+    return a, b, c, d, e, f, x[1]
 
 
 def arrays_that_are_not_copied(x: Any) -> Any:
@@ -208,7 +236,10 @@ def arrays_that_are_not_copied(x: Any) -> Any:
     b = x.copy()
     np.asfortranarray(b)[0] = 15
     b.view(np.ndarray)[1] = 16
-    return a, b
+    c = x.copy()
+    np.float64(c)[1] = 17
+    np.float32(c)[2] = 18
+    return a, b, c
 
 
 def one_array_is_copied_by_functions_of_several(x: Any) -> Any:
@@ -227,7 +258,8 @@ PROGRAMS = (
     *(a_sum_in_an_array_of_rank_0, one_that_a_helper_adds_to, two_that_change_places),
     *(one_in_a_while_loop, one_that_a_branch_changes, one_in_a_list_twice, one_of_a_scalar),
     *(one_of_another, views_of_rank_0, elements_are_scalars, results_are_scalars),
-    functions_that_make_arrays_of_scalars,
+    *(functions_that_make_arrays_of_scalars, arrays_of_a_scalar_are_apart_from_it),
+    scalars_of_arrays,
     *(one_with_two_names_after_a_loop, one_with_two_names_in_a_loop, one_that_becomes_a_scalar),
     *(
         one_with_two_names_in_inner_loops,
