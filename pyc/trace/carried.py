@@ -100,7 +100,7 @@ class Carried:
         for leaf, argument, dense, boxed in flags:
             if boxed:
                 leaf.boxed = True
-            if is_array(leaf):
+            if argument or is_array(leaf):
                 leaf.argument, leaf.dense = argument, dense
         self.value = self.start.joined(self.given)
         if self.maybe:
@@ -147,9 +147,11 @@ class Carried:
                 )
             kinds.append(joined)
         # What is an array before the first iteration only is a scalar in the others.
-        boxed = [b and is_array(x) for b, x in zip(self.boxed, self.end.leaves, strict=True)]
-        settled = kinds == self.kinds and boxed == self.boxed
-        self.kinds, self.boxed = kinds, boxed
+        stays = [is_array(x) for x in self.end.leaves]
+        boxed = [b and s for b, s in zip(self.boxed, stays, strict=True)]
+        argument = [a and s for a, s in zip(self.argument, stays, strict=True)]
+        settled = kinds == self.kinds and boxed == self.boxed and argument == self.argument
+        self.kinds, self.boxed, self.argument = kinds, boxed, argument
         return settled
 
     def _leave_first(self) -> bool:

@@ -295,6 +295,76 @@ def test_an_array_of_rank_0_keeps_its_type() -> None:
         pyc.jit(program)(X)
 
 
+def added_in_a_loop(x: Any, s: Any) -> Any:
+    for k in range(20):
+        s += x[k % 4]
+    return s
+
+
+def added_by_another_name(x: Any, s: Any) -> Any:
+    t = s
+    for _ in range(2):
+        for k in range(20):
+            t += x[k % 4]
+    return t, s
+
+
+def added_in_a_while_loop(x: Any, s: Any) -> Any:
+    n = 0
+    while x[n] < 3:
+        s += x[n]
+        n += 1
+    return s
+
+
+@pytest.mark.parametrize("program", [added_in_a_loop, added_by_another_name, added_in_a_while_loop])
+def test_an_argument_of_rank_0_is_not_changed_by_a_loop(program: Callable[..., Any]) -> None:
+    """Of an array the caller would see it, as outside of loops; of a scalar it is one program."""
+    total = np.array(2.5)
+    program(X, total)
+    assert total != 2.5
+    with pytest.raises(TraceError, match="belongs to the caller"):
+        pyc.jit(program)(X, np.array(2.5))
+
+
+def exchanged(x: Any, s: Any, t: Any) -> Any:
+    for k in range(20):
+        s, t = t, s * 0.5 + x[k % 4]
+    return s, t
+
+
+def halved(x: Any, s: Any, t: Any) -> Any:
+    low, high = s, t
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        if middle * middle > x[1]:
+            high = middle
+        else:
+            low = middle
+    return low, high
+
+
+def made_anew_and_changed(x: Any, s: Any, t: Any) -> Any:
+    for k in range(20):
+        s = s * 0.5
+        s += x[k % 4]
+        for _ in range(20):
+            t = np.maximum(s, t) + 1
+            t -= 0.5
+    return s, t
+
+
+@pytest.mark.parametrize("number", [np.array, np.float64])
+@pytest.mark.parametrize("program", [exchanged, halved, made_anew_and_changed])
+def test_a_loop_begins_with_arguments_of_rank_0(
+    program: Callable[..., Any], number: Callable[..., Any]
+) -> None:
+    numbers = number(0.5), number(2.0)
+    for a, b in zip(program(X, *numbers), pyc.jit(program)(X, *numbers), strict=True):
+        np.testing.assert_array_equal(b, a)
+        assert type(b) is np.float64
+
+
 CHANGES_OF_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
     "ellipsis": lambda x, v: setitem(v, ..., 1),
     "augmented": lambda x, v: setitem(v, (), v[()] + 1),
