@@ -114,7 +114,8 @@ def _numbers(pairs: Pairs, left: list[list[int]], right: list[list[int]]) -> tup
 class _Unmerging:
     """An epilogue over the merged axes of a result, made of one over the original axes.
 
-    A buffer that is only read where its axes are just those of a merged one is merged too; the
+    A buffer that is only read where its axes are just those of a merged one is merged too, and one
+    that is read where the result is stored has the shape of that (they may be one memory); the
     indices of others are taken apart by divisions.
     """
 
@@ -122,6 +123,7 @@ class _Unmerging:
         self._groups = groups
         self._product = Var("product", product)
         self._whole = [Var(f"m{g}") for g in range(len(groups))]
+        self._extents = [prod(group) for group in groups]
         self._parts = [
             [None if extent == 1 else Var(f"p{g}_{k}") for k, extent in enumerate(group)]
             for g, group in enumerate(groups)
@@ -158,6 +160,9 @@ class _Unmerging:
             shape.append(extent)
             index.append(place)
             at += step
+        everywhere = self._place()
+        if index == [e for e, n in zip(everywhere, self._extents, strict=True) if n != 1]:
+            shape, index = self._extents, everywhere
         merged = [var for parts in self._parts if _several(parts) for var in parts]
         left = any(e in merged for e in postorder(index) if isinstance(e, Var))
         return (None if left else tuple(shape)), index
@@ -174,6 +179,14 @@ class _Unmerging:
             ):
                 return len(wanted), prod(group), whole
         return 1, axes[at][1], axes[at][0]
+
+    def _place(self) -> list[Expr]:
+        """The index of an element of the merged result."""
+        found: list[Expr] = []
+        for whole, parts in zip(self._whole, self._parts, strict=True):
+            (alone,) = [var for var in parts if var is not None] if _one(parts) else (whole,)
+            found.append(alone)
+        return found
 
     def at(self, index: Sequence[Expr], product: Expr) -> Expr:
         """The value to store at an index of the merged result."""
@@ -195,3 +208,7 @@ class _Unmerging:
 
 def _several(parts: list[Var | None]) -> bool:
     return sum(var is not None for var in parts) > 1
+
+
+def _one(parts: list[Var | None]) -> bool:
+    return sum(var is not None for var in parts) == 1

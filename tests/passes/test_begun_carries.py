@@ -193,6 +193,22 @@ def test_what_replaces_a_carry_keeps_its_schedule(step: Step, name: str) -> None
     assert name in inside
 
 
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize(("m", "n"), [(8, 1), (1, 9), (1, 1), (8, 5)])
+def test_a_product_with_axes_of_one_is_added_where_a_carry_lies(
+    m: int, n: int, together: bool
+) -> None:
+    """The kernel has batch axes, or these and the rows, as one axis."""
+    x, y = np.floor(RNG.random((2, 3, m, n)) * 9), np.floor(RNG.random((2, 3, m, 400)) * 5)
+    z = np.floor(RNG.random((400, n) if together else (2, 3, 400, n)) * 5)
+
+    def function(x: Any, y: Any, z: Any) -> Any:
+        return lax.fori_loop(0, 3, lambda i, x: 0.5 * (y @ z + x) - x, x)
+
+    found = checked(graph_of(function, x, y, z), x, y, z, target=X86_64_V4)
+    assert swaps(found, x.nbytes) == 0 or not loops(found.steps)
+
+
 # --- what must not be -----------------------------------------------------------------------------
 
 SWAPPED: dict[str, tuple[Step, tuple[Any, ...], int]] = {
