@@ -13,7 +13,7 @@ from itertools import permutations
 from typing import Any
 
 from pyc.trace.carried import Carried, Unstable
-from pyc.trace.leaves import is_array
+from pyc.trace.leaves import is_array, may_be_array
 from pyc.trace.sharing import Final, may_share, memories
 from pyc.trace.state import Place
 from pyc.trace.trace import Trace
@@ -30,7 +30,7 @@ class _Array:
         self.given: Tracer = carried.given[k]
         self.end = Final(trace, carried.end.leaves[k])
         self.mutated = self.given.is_changed
-        self.first = memories(self.start)
+        self.first = memories(self.start) if may_be_array(self.start) else []
         """The arrays in whose memory it may be at the beginning of the first iteration."""
         self.held = {id(m): m for m in self.first}
         """Those at the beginning of any iteration, by id."""
@@ -46,7 +46,8 @@ class Aliases:
             for c in carried
             if c.start is not None and c.end is not None and not c.place.final
             for k, (x, p) in enumerate(zip(c.start.leaves, c.given, strict=True))
-            if is_array(x) and is_array(p) and is_array(c.end.leaves[k])
+            if (is_array(x) and is_array(p) and is_array(c.end.leaves[k]))
+            or (may_be_array(p) and isinstance(x, Tracer))
         ]
         self.given = {id(a.given): a for a in self.arrays}
         changed = [t.outer.origin for t in trace.changed.values() if t.outer is not None]
@@ -116,7 +117,7 @@ class Aliases:
                 a.mutated
                 and (
                     not held.isdisjoint(self.reached)
-                    or a.start.origin.owner is not self.trace.parent
+                    or (a.first and a.start.origin.owner is not self.trace.parent)
                 )
             ):
                 raise self._refusal(a)

@@ -20,6 +20,7 @@ from pyc.trace.leaves import (
     described,
     empty,
     is_array,
+    may_be_array,
     put,
     shown,
     wider,
@@ -46,6 +47,14 @@ class Unstable(Exception):
         return LoopStateError(self.message, fix=self.fix, place=location.here())
 
 
+def _differ(before: Any, after: Any) -> bool:
+    """Whether one of two leaves is an array of rank 0, and the other one may be a scalar. An
+    argument is not asked: no iteration that has it may change it."""
+    if is_array(before):
+        return before.is_known_array and not is_array(after) and not before.ndim
+    return may_be_array(after) and not after.ndim
+
+
 class Carried:
     """A place that a loop carries by value."""
 
@@ -67,6 +76,8 @@ class Carried:
         self.dense = [is_array(x) and is_dense(x) for x in arrays]
         self.boxed = [is_array(x) and not x.ndim and x.is_known_array for x in arrays]
         """Which leaves are arrays of rank 0 at the beginning of each iteration."""
+        self.either = [may_be_array(x) and not x.ndim and not is_array(x) for x in arrays]
+        """Which ones are arrays in some iterations, and scalars in others."""
         self.parameters: list[Tracer] = []
         """Those of the Graph."""
         self.given: list[Any] = []
@@ -96,10 +107,12 @@ class Carried:
         self.given = [
             kind.value if isinstance(kind, Static) else next(parameters) for kind in self.kinds
         ]
-        flags = zip(self.given, self.argument, self.dense, self.boxed, strict=True)
-        for leaf, argument, dense, boxed in flags:
+        flags = zip(self.given, self.argument, self.dense, self.boxed, self.either, strict=True)
+        for leaf, argument, dense, boxed, either in flags:
             if boxed:
                 leaf.boxed = True
+            if either:
+                leaf.either = True
             if argument or is_array(leaf):
                 leaf.argument, leaf.dense = argument, dense
         self.value = self.start.joined(self.given)
@@ -150,14 +163,27 @@ class Carried:
         stays = [is_array(x) for x in self.end.leaves]
         boxed = [b and s for b, s in zip(self.boxed, stays, strict=True)]
         argument = [a and s for a, s in zip(self.argument, stays, strict=True)]
-        settled = kinds == self.kinds and boxed == self.boxed and argument == self.argument
-        self.kinds, self.boxed, self.argument = kinds, boxed, argument
+        leaves = zip(self.either, self.start.leaves, self.end.leaves, strict=True)
+        either = [e or _differ(before, after) for e, before, after in leaves]
+        found = (kinds, boxed, argument, either)
+        settled = found == (self.kinds, self.boxed, self.argument, self.either)
+        self.kinds, self.boxed, self.argument, self.either = found
         return settled
+
+    def tell(self, result: Tracer, k: int, *, ran: bool) -> None:
+        """Says of what is in the place after the loop whether it is an array of rank 0. ran:
+        whether it is made by an iteration, and not what was there before."""
+        if result.shape or self.end is None:
+            return
+        end = self.end.leaves[k]
+        result.boxed = self.boxed[k] or (ran and is_array(end) and end.is_known_array)
+        result.either = self.either[k] and not (ran and not may_be_array(end))
 
     def _leave_first(self) -> bool:
         """As `leave`, where there is no value before the loop."""
         found = [] if self.end is None else self.end.kinds
         settled, self.kinds = found == self.kinds, found
+        self.boxed = self.either = [False] * len(found)
         if self.end is not None and (self.end.bound or any(map(_is_required, self.end.leaves))):
             # It gets one in some iterations: from now on it is carried from the beginning.
             assert not any(isinstance(k, Static) for k in found), "branches drop these"
@@ -165,7 +191,7 @@ class Carried:
             with using(around.parent):
                 self.start = replace(self.end, leaves=empty(self.end), bound=[])
             self.bound, self.maybe = False, True
-            self.argument, self.dense, self.boxed = ([False] * len(found) for _ in range(3))
+            self.argument = self.dense = self.boxed
             return False
         return settled
 

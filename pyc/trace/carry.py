@@ -236,7 +236,10 @@ class Loop:
             return False
         for c in self.carried:
             leaves = c.end.leaves if c.end is not None else []
-            followed = [is_array(x) and not c.place.final for x in leaves]
+            followed = [
+                (is_array(x) or either) and not c.place.final
+                for x, either in zip(leaves, c.either, strict=True)
+            ]
             c.finals = [
                 Final(trace, x) if f else None for x, f in zip(leaves, followed, strict=True)
             ]
@@ -270,6 +273,7 @@ class Loop:
                     for other in made:
                         if other.final.leaf is final.leaf and (self.always or other.start is start):
                             leaf = other.result
+                    c.tell(leaf, k, ran=self.always or c.start is None)
                     made.append(_Made(leaf, final, start))
                 leaves.append(leaf)
             found = c.end.joined(leaves)
@@ -315,7 +319,7 @@ class Loop:
             others += [old.result for old in made[:n] if self._share(old, new)]
             relate(new.result, others)
         for a in self._aliases.arrays:
-            if a.mutated and not a.start.is_lost:
+            if a.mutated and a.first and not a.start.is_lost:
                 a.start.memory.lose()
 
     def _share(self, first: _Made, second: _Made) -> bool:

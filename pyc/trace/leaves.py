@@ -161,5 +161,13 @@ def is_array(leaf: Any) -> bool:
     return isinstance(leaf, Tracer) and leaf.weak is None and leaf.is_array
 
 
-__all__ = ["Apart", "Static", "apart", "common", "described", "is_array", "kind_of", "shown"]
+def may_be_array(leaf: Any) -> bool:
+    """Whether a leaf is an array for some data at least."""
+    return isinstance(leaf, Tracer) and leaf.weak is None and leaf.may_be_array
+
+
+__all__ = [
+    *("Apart", "Static", "apart", "common", "described", "is_array", "kind_of", "may_be_array"),
+    "shown",
+]
 __all__ += ["all_bound", "empty", "put", "wider"]

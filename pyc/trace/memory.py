@@ -111,7 +111,7 @@ VIEWS = frozenset((*INVERSES, "broadcast"))
 def makes_view(op: Op, args: Sequence[Any]) -> bool:
     """Whether the result of `op` is a view of its first argument in NumPy, or may be one. Of a
     scalar NumPy makes an array of its own first; what is broadcast is read-only all the same."""
-    if op.name != "broadcast" and not args[0].type.shape and not args[0].is_array:
+    if op.name != "broadcast" and not args[0].may_be_array:
         return False
     if op.name == "gather":  # basic indexing by integers that are not known; arrays copy
         return all(not index.shape for index in args[1:])
@@ -249,15 +249,16 @@ class ArrayMemory:
     in the Graph; outer: the array of a surrounding trace that this one stands for.
 
     `argument`: whether the memory is the caller's; `boxed`: of rank 0, whether NumPy makes an array
-    of it and not a scalar; `dense`: whether it was made in row-major order, whatever the value;
-    `made`: the value that it was made with; `viewed`, `step`: the array of which it is a view, and
-    how; `rivals`: arrays that may share its memory: which of them do depends on data; `named`: the
-    array of a variable of which this is the value alone, in the same memory.
+    of it and not a scalar; `either`: of rank 0, whether data decide that; `dense`: whether it was
+    made in row-major order, whatever the value; `made`: the value that it was made with; `viewed`,
+    `step`: the array of which it is a view, and how; `rivals`: arrays that may share its memory:
+    which of them do depends on data; `named`: the array of a variable of which this is the value
+    alone, in the same memory.
     """
 
     __slots__ = (
-        *("_seen", "_value", "argument", "boxed", "dense", "made", "named", "outer", "owner"),
-        *("rivals", "step", "type", "viewed"),
+        *("_seen", "_value", "argument", "boxed", "dense", "either", "made", "named", "outer"),
+        *("owner", "rivals", "step", "type", "viewed"),
     )
 
     def __init__(self, owner: Owner, value: Value, outer: Self | None = None) -> None:
@@ -267,6 +268,7 @@ class ArrayMemory:
         self.outer = outer
         self.argument = False
         self.boxed = False
+        self.either = False
         self.dense = False
         self.made = value
         self.viewed: Self | None = None
@@ -313,6 +315,16 @@ class ArrayMemory:
                 return array.owner.is_captured(array.value)
             array = array.outer if array.viewed is None else array.viewed
         return False
+
+    @property
+    def may_be_array(self) -> bool:
+        """As `is_array`, or a branch or a loop decides whether it is an array or a scalar."""
+        array: ArrayMemory | None = self
+        while array is not None:
+            if array.either:
+                return True
+            array = array.outer if array.viewed is None else array.viewed
+        return self.is_array
 
     def view_of(self, base: Self, step: Step | None, seen: Value | None) -> None:
         """Makes it a view of `base`, which had the value `seen` when this had its own."""
@@ -392,7 +404,7 @@ class ArrayMemory:
                 array.viewed = None
                 break
             why = ""
-            if step is None or step.op is None or shares is None:
+            if step is None or step.op is None or shares is None or not array.viewed.is_array:
                 why = "may share memory with another array"
             elif step.op.name == "broadcast":
                 why = "is a broadcast view, which NumPy makes read-only"
@@ -455,6 +467,15 @@ class ArrayMemory:
         elif self.outer is not None:
             self.owner.note_change(self.outer, self)
         self._value = new.value
+        self._lose_rivals()
+
+    def replaced(self) -> None:
+        """Notes a change in place of what is an array for some data, and a scalar for others: who
+        made the change has the new value, other names may have the new one or the old one."""
+        self._lose_rivals()
+        self.lose()
+
+    def _lose_rivals(self) -> None:
         first: ArrayMemory = self
         while True:
             for rival in first.rivals:

@@ -33,6 +33,7 @@ from pyc.trace.leaves import (
     described,
     empty,
     is_array,
+    may_be_array,
     put,
     shown,
 )
@@ -275,7 +276,7 @@ class _Merged:
             with tracing(trace):
                 found = [_truth(x) if x is None or isinstance(x, Apart) else x for x in leaves]
                 found += self.arrays
-                ends.append([memories(trace.lift(x)) if is_array(x) else [] for x in leaves])
+                ends.append([memories(trace.lift(x)) if may_be_array(x) else [] for x in leaves])
                 results = [
                     trace.lift(lifted(x, t.type.dtype)) for x, t in zip(found, types, strict=True)
                 ]
@@ -287,6 +288,7 @@ class _Merged:
         """New arrays, and for each branch in whose memory they may be."""
         for k, value in enumerate(values[: len(self.types)]):
             value.boxed = all(_is_number_array(leaves[k]) for leaves in self.leaves)
+            value.either = not value.type.shape and any(may_be_array(x[k]) for x in self.leaves)
         todo = list(zip(values, *ends, strict=False))
         for place, part, kinds, maybe in self.places:
             new: list[Any] = []

@@ -106,7 +106,10 @@ def _in_place(method: str, symbol: str) -> Any:
 
     def operator(self: Tracer, other: Any) -> Any:
         if self.weak is not None or not self.is_array:
-            return getattr(self, method)(other)
+            value = getattr(self, method)(other)
+            if self.weak is None and self.may_be_array:
+                current().lift(self).replaced()
+            return value
         rewrite = f"`a = a {symbol} b`"
         here: Tracer = current().lift(self)
         here.check_writable(f"`{symbol}=`", rewrite)
@@ -171,6 +174,7 @@ class Tracer(ArrayMemory, ArrayMethods):
             self.alone.named = self
         found = self.alone
         found.argument, found.boxed, found.dense = self.argument, self.boxed, self.dense
+        found.either = self.either
         found.viewed, found.step, found._seen = self.viewed, self.step, self._seen
         return found
 

@@ -365,6 +365,134 @@ def test_a_loop_begins_with_arguments_of_rank_0(
         assert type(b) is np.float64
 
 
+def one_that_a_branch_makes_a_scalar(x: Any) -> Any:
+    a = np.array(x[0])
+    if x[1] > 2:
+        a = x[2]
+    b = a
+    a += 1
+    return a, b
+
+
+def one_that_a_function_may_make(x: Any) -> Any:
+    def made(v: Any) -> Any:
+        if v > 2:
+            return np.array(v)
+        return v
+
+    a = made(x[3])
+    b = a
+    a += 1
+    return a, b
+
+
+def one_of_a_list_or_a_scalar(x: Any) -> Any:
+    both = [np.array(x[0]), x[1]]
+    a = both[0] if x[2] > 0 else both[1]
+    a += 5
+    return both[0], a
+
+
+def one_that_the_first_iteration_changes(x: Any) -> Any:
+    z = np.zeros(())
+    a = z
+    for _ in range(20):
+        a += 1
+        a = a * 1.0
+    return z, a
+
+
+def one_that_iterations_change_but_the_first(x: Any) -> Any:
+    a = x[0]
+    for _ in range(20):
+        b = a
+        a += 1
+        if x[1] < 5:
+            a = np.array(a)
+    return a, b
+
+
+def one_that_a_view_changes(x: Any) -> Any:
+    a = x[0]
+    if x[1] < 3:
+        a = np.array(x[2])
+    b = a.reshape(-1)
+    b[0] = 9
+    return a, b
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(one_that_a_branch_makes_a_scalar, one_that_a_function_may_make),
+        *(one_of_a_list_or_a_scalar, one_that_the_first_iteration_changes),
+        *(one_that_iterations_change_but_the_first, one_that_a_view_changes),
+    ],
+)
+def test_another_name_for_an_array_or_a_scalar_has_no_value_after_a_change(
+    program: Callable[..., Any],
+) -> None:
+    """Data decide which one it is, so what the other name stands for depends on them."""
+    with pytest.raises(TraceError, match="may share memory"):
+        pyc.jit(program)(X)
+
+
+def changed_without_another_name(x: Any) -> Any:
+    a, b = np.zeros(()), x[0]
+    if x[0] > 2:
+        a = x[1]
+    a += 1
+    for k in range(20):
+        a += x[k % 4]
+        b += x[k % 4]
+        b = np.where(b > 10, b - 10, b)
+    return a, b
+
+
+def wrapped(x: Any) -> Any:
+    s = np.array(0.0)
+    for k in range(20):
+        s += x[k % 4]
+        if s > 10:
+            s = s - 10
+    return s, x.sum()
+
+
+def a_scalar_that_becomes_an_array(x: Any) -> Any:
+    a = x.sum()
+    b = a
+    for _ in range(20):
+        a -= 1
+        c = np.asarray(a)
+        c += 1
+        a = c
+    return a, b, c
+
+
+def an_array_after_a_loop(x: Any) -> Any:
+    a = np.zeros(())
+    for k in range(20):
+        a = np.array(a + x[k % 4])
+    b = a
+    a += 1
+    return a, b
+
+
+@pytest.mark.parametrize("first", [X, X[::-1].copy()])
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(changed_without_another_name, wrapped, a_scalar_that_becomes_an_array),
+        an_array_after_a_loop,
+    ],
+)
+def test_what_data_make_an_array_or_a_scalar_is_changed(
+    program: Callable[..., Any], first: Any
+) -> None:
+    for a, b in zip(program(first.copy()), pyc.jit(program)(first), strict=True):
+        np.testing.assert_array_equal(b, a)
+
+
 CHANGES_OF_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
     "ellipsis": lambda x, v: setitem(v, ..., 1),
     "augmented": lambda x, v: setitem(v, (), v[()] + 1),
