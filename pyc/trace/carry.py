@@ -29,7 +29,7 @@ from pyc.trace.grown import Grown
 from pyc.trace.leaves import Static, is_array, put
 from pyc.trace.operand_trees import lifted
 from pyc.trace.sharing import Final, is_dense, may_share, memories, relate
-from pyc.trace.state import UNBOUND, Place, Snapshot
+from pyc.trace.state import UNBOUND, Key, Place, Snapshot
 from pyc.trace.trace import Input, Trace, unbound_name
 from pyc.trace.tracer import Tracer
 
@@ -61,6 +61,14 @@ class _Made:
         """The arrays in whose memory it was before the loop."""
 
 
+def _is_the_same(found: Any, array: Any) -> bool:
+    """Whether what is in a place is the array of surroundings, or stands for it in the body
+    (`a = np.asarray(a)`)."""
+    while found is not array and isinstance(found, Tracer) and found.outer is not None:
+        found = found.outer
+    return found is array
+
+
 class Loop:
     """A loop to be made an op.
 
@@ -88,6 +96,8 @@ class Loop:
         self.carried = [Carried(p) for p in places]
         self.kept: list[tuple[Place, Any]] = []
         """Places that hold the same array after each iteration, changed in place or not."""
+        self.moved: set[Key] = set()
+        """Those of which this was taken, and was not so."""
         self.arrays: list[Tracer] = []
         """Arrays of surroundings that the body changes."""
         self.unbound: list[Place] = []
@@ -207,7 +217,7 @@ class Loop:
     def _settled(self, trace: Trace) -> bool:
         """Whether the trace tells what the loop carries; else the body is to be traced again."""
         settled = [c.leave() for c in self.carried]
-        moved = [p for p, x in self.kept if p.get() is not x]
+        moved = [p for p, x in self.kept if not _is_the_same(p.get(), x)]
         known = self.assigned | {c.place.key for c in self.carried}
         places, broken = self.snapshot.changes(known)
         if broken:
@@ -218,6 +228,7 @@ class Loop:
             )
         if moved or places:
             self.snapshot.restore()
+            self.moved |= {p.key for p in moved}
             self.kept = [(p, x) for p, x in self.kept if p not in moved]
             self.carried += [Carried(p) for p in (*moved, *places)]
             return False  # what is changed in place may now be in one of these
@@ -227,7 +238,7 @@ class Loop:
         if not all(settled) or new:
             return False
         self._aliases = aliases = Aliases(trace, self.carried)
-        stay = aliases.stay()
+        stay = [p for p in aliases.stay() if p.key not in self.moved]
         self.keep(stay)
         if stay:
             return False

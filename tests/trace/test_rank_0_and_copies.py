@@ -493,6 +493,27 @@ def test_what_data_make_an_array_or_a_scalar_is_changed(
         np.testing.assert_array_equal(b, a)
 
 
+def an_array_that_is_one_already(x: Any) -> Any:
+    a, b, c = np.zeros(()), x * 1, x + 1
+    same, n = a, 0
+    for k in range(20):
+        a = np.asarray(a)
+        b = np.asarray(b, dtype=float)
+        b += x[k % 4]
+        a += 1
+    while x[n] < 3:
+        c = np.asarray(c)
+        n += 1
+    return a, b, c, same
+
+
+def test_a_loop_may_ask_for_an_array_of_what_is_one() -> None:
+    """The name holds the array that it held: of the surroundings, as the body sees it."""
+    found = pyc.jit(an_array_that_is_one_already)(X)
+    for a, b in zip(an_array_that_is_one_already(X), found, strict=True):
+        np.testing.assert_array_equal(b, a)
+
+
 CHANGES_OF_SCALARS: dict[str, Callable[[Any, Any], Any]] = {
     "ellipsis": lambda x, v: setitem(v, ..., 1),
     "augmented": lambda x, v: setitem(v, (), v[()] + 1),
