@@ -215,7 +215,7 @@ class _Nest(TaskNest):
         if self.is_plain:
             lane = Var("lane")
             place = first * self.n + lane
-            stored = self.stored((*batch, place), Load(found, (lane,)))
+            stored: Stmt = self.stored((*batch, place), Load(found, (lane,)))
             if self.ragged and not self.overlaps:
                 stored = If(place < self.m * self.n, (stored,))
             return [For(lane, self.rows * self.n, Kind.VECTOR, (stored,))]

@@ -113,7 +113,7 @@ class TaskNest(ABC):
         place = self.place(side, batch, free, term)
         return Load(self.operands[side], place).cast(self.accumulator)
 
-    def stored(self, place: tuple[Expr, ...], total: Expr) -> Stmt:
+    def stored(self, place: tuple[Expr, ...], total: Expr) -> Store:
         """Stores a result, or what the epilogue makes of it."""
         value = total.cast(self.product)
         if self.epilogue is not None:

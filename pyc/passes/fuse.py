@@ -32,6 +32,7 @@ from pyc.ir.op import Kind
 from pyc.ir.target import Target
 from pyc.passes.apart import Apart, describe, extents, read_by
 from pyc.passes.fusion import Decision, Fusion, Group
+from pyc.passes.pairs import in_order
 from pyc.passes.reads import (
     Index,
     Read,
@@ -73,6 +74,7 @@ class _Place:
 class _Fuser:
     def __init__(self, graph: Graph, *, target: Target | None) -> None:
         self.graph = graph
+        self.target = target
         self.row_limit = None if target is None else row_limit_of(target)
         self.walker = Walker(graph)
         self.number = {e: k for k, e in enumerate(graph.eqns)}
@@ -116,11 +118,20 @@ class _Fuser:
                 self._keep_order(eqn)
         self._export_reductions()
         # A reduction to no elements that is joined with others is read by nothing.
-        kept = (g for g in self._ordered() if g.opaque or g.outputs or 0 not in g.domain)
+        kept = (
+            g
+            for g in in_order(self.groups, self.target)
+            if g.opaque or g.outputs or 0 not in g.domain
+        )
         return Fusion(
             *(tuple(kept), frozenset(self.stored), tuple(self.decisions), self.walker),
-            tuple(self.apart.values()),
+            tuple(a for a in self.apart.values() if not self._is_pair(a)),
         )
+
+    def _is_pair(self, apart: Apart) -> bool:
+        """Whether the two are apart in name only: one pass over a matrix does both."""
+        partner = self.groups[apart.maker].partner
+        return partner is not None and partner.number == apart.reader
 
     def _decide(self, eqn: Eqn, reason: Reason, details: str) -> None:
         self.decisions.append(Decision(reason, self.number[eqn], details))
@@ -487,25 +498,6 @@ class _Fuser:
                     if out in outside or out in self.stored:
                         self.stored.add(out)
                         group.outputs.append(out)
-
-    def _ordered(self) -> list[Group]:
-        """Groups with each after what it needs, otherwise in order of creation."""
-        order: list[Group] = []
-        done: set[int] = set()
-        for start in range(len(self.groups)):
-            stack = [(start, False)]
-            while stack:
-                k, ready = stack.pop()
-                if ready:
-                    if k not in done:
-                        done.add(k)
-                        order.append(self.groups[k])
-                    continue
-                if k in done:
-                    continue
-                stack.append((k, True))
-                stack.extend((n, False) for n in sorted(self.groups[k].needs, reverse=True))
-        return order
 
 
 def _stores_products(group: Group) -> bool:

@@ -28,7 +28,8 @@ class Decision:
 class Group:
     """One kernel to be; see `fuse`. `reads` are of values made outside. sum: of contractions, of
     which `opaque` is one, that it makes; epilogue: the value that a contraction's kernel stores in
-    place of its own result, element by element."""
+    place of its own result, element by element; partner: the group that comes next, if one
+    pass over a matrix does both (`pairs`)."""
 
     domain: tuple[int, ...] = ()
     reduced: tuple[int, ...] = ()
@@ -37,6 +38,7 @@ class Group:
     opaque: Eqn | None = None
     sum: Sum | None = None
     epilogue: Value | None = None
+    partner: Group | None = None
     reads: list[Read] = field(default_factory=list)
     needs: set[int] = field(default_factory=set)
     work: Work = field(default_factory=Work)

@@ -25,7 +25,7 @@ from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose, sequence_of
 from pyc.kernels.sequence import Around, LaunchSequence, Routine, Solved
 from pyc.passes.fusion import Decision, Group
-from pyc.passes.lower import Lowered, lower, lower_epilogue, lower_update
+from pyc.passes.lower import Epilogue, Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
 from pyc.passes.overwrite import overlaid
 from pyc.passes.placement import exceeded
@@ -34,6 +34,8 @@ from pyc.passes.slots import Scope, Slots
 from pyc.reasons import Reason
 
 # What few programs need.
+Product = later("pyc.kernels.both_sides", "Product")
+both_sides = later("pyc.kernels.both_sides", "both_sides")
 is_lapack = later("pyc.ir.routines", "is_lapack")
 schedule_blocks = later("pyc.passes.schedule_blocks", "schedule_blocks")
 small_matrices = later("pyc.kernels.small_matrices", "small_matrices")
@@ -229,20 +231,13 @@ class Launches(Slots):
         """Adds an equation with a kernel or a routine of its own."""
         for k in eqn.op.overwrites:
             self._overwritten(scope, number, eqn, k)
-        for out in group.outputs:
-            if out not in scope.slot:
-                wanted = scope.wanted.get(out)
-                scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
+        self._results_of(scope, group)
         if all(o.type.size == 0 for o in group.outputs) and not eqn.op.effect:
             return
         if eqn.op.name == "empty":
             return
-        epilogue = None
-        between: tuple[Value, ...] = ()
-        if group.epilogue is not None:
-            epilogue = lower_epilogue(scope.graph, scope.fusion, scope.walker, group, self.site)
-            between = epilogue.inputs
-        slots = [self.where(scope, v) for v in (*group.operands, *between, *group.outputs)]
+        epilogue, between = self._epilogue(scope, group)
+        slots = self._places(scope, (*group.operands, *between, *group.outputs))
         types = tuple(a.type for a in eqn.args)
         if eqn.op.kind is Kind.LIBRARY:
             self._library(scope, eqn, types, slots)
@@ -268,6 +263,54 @@ class Launches(Slots):
             self._stages(scope, eqn, stages, kernel, places)
         else:
             self.run(scope, eqn, choice.kernel, slots)
+
+    def pair(self, scope: Scope, rows: Group, columns: Group) -> None:
+        """Adds two products of one matrix: one pass over it, and the addition of its parts."""
+        products, between = [], []
+        for group in (rows, columns):
+            eqn = group.opaque
+            assert eqn is not None
+            self._results_of(scope, group)
+            epilogue, inputs = self._epilogue(scope, group)
+            types = tuple(a.type for a in eqn.args)
+            dimensions, result = eqn.params["dimensions"], eqn.params.get("result")
+            products.append(Product(types, dimensions, result, epilogue))
+            between.append(self._places(scope, inputs))
+        made, found = rows.outputs[0], columns.outputs[0]
+        vector = [v for v in columns.operands if len(v.shape) == 1 and v is not made]
+        first, second = both_sides(*products, self.target, dependent=not vector)
+        given = self._places(scope, (*rows.operands, *vector))
+        given[2:2] = between[0]
+        partial = self._scratch(first.buffers[-1])
+        for group, kernel, slots in (
+            (rows, first, [*given, self.where(scope, made), partial]),
+            (columns, second, [partial, *between[1], self.where(scope, found)]),
+        ):
+            assert group.opaque is not None
+            details = f"{kernel.name}: one pass over a matrix for two products"
+            number = self.numbers[group.opaque]
+            self.decisions.append(Decision(Reason.KERNEL_NEST, number, details))
+            kernel, places = self._overlaid(kernel, slots)
+            self.logical.append(kernel)
+            stage = Stage(kernel, tuple(range(len(kernel.buffers))))
+            self._stages(scope, group.opaque, [stage], kernel, places)
+
+    def _results_of(self, scope: Scope, group: Group) -> None:
+        """Gives the results of a group buffers."""
+        for out in group.outputs:
+            if out not in scope.slot:
+                wanted = scope.wanted.get(out)
+                scope.slot[out] = self.new_slot(out.type) if wanted is None else wanted
+
+    def _epilogue(self, scope: Scope, group: Group) -> tuple[Epilogue | None, tuple[Value, ...]]:
+        """What a contraction's kernel stores in place of its result, and what that reads."""
+        if group.epilogue is None:
+            return None, ()
+        found = lower_epilogue(scope.graph, scope.fusion, scope.walker, group, self.site)
+        return found, found.inputs
+
+    def _places(self, scope: Scope, values: Sequence[Value]) -> list[int]:
+        return [self.where(scope, v) for v in values]
 
     def _library(
         self, scope: Scope, eqn: Eqn, types: tuple[ArrayType, ...], slots: Sequence[int]

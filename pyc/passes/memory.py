@@ -156,8 +156,11 @@ class _Planner(Launches):
         for value, slot in zip(graph.results, results, strict=True):
             if value not in scope.slot:
                 self._want(scope, value, slot)
+        second: Group | None = None
         for number, group in enumerate(scope.fusion.groups):
-            self._group(scope, number, group)
+            if group is not second:
+                self._group(scope, number, group)
+            second = group.partner
         for value, slot in zip(graph.results, results, strict=True):
             source = self.where(scope, value)
             if source != slot:
@@ -178,9 +181,12 @@ class _Planner(Launches):
         before = len(self.kernels)
         self._steps(scope, number, group, eqn)
         if self._trail is not None:
-            kernels = range(before, len(self.kernels))
-            made = Made(group, scope.fusion, kernels, scope.owner, self.numbers)
-            self._trail.append(made)
+            cuts = [before, *(() if group.partner is None else (before + 1,)), len(self.kernels)]
+            for each, start, stop in zip((group, group.partner), cuts, cuts[1:], strict=False):
+                assert each is not None
+                kernels = range(start, stop)
+                made = Made(each, scope.fusion, kernels, scope.owner, self.numbers)
+                self._trail.append(made)
 
     def _steps(self, scope: Scope, number: int, group: Group, eqn: Eqn | None) -> None:
         if eqn is None:
@@ -189,6 +195,8 @@ class _Planner(Launches):
             self._control(scope, number, eqn)
         elif eqn.op.in_place is not None:
             self.update(scope, number, group, eqn)
+        elif group.partner is not None:
+            self.pair(scope, group, group.partner)
         else:
             self.opaque(scope, number, group, eqn)
 
