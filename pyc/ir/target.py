@@ -23,7 +23,8 @@ class Target:
     both products to a float32 (`fma_pairs`); bfloat16_tiles: and tiles of them, if the system lets
     a process (`PairsMultiply`); parts_vectors: whether it packs the elements of a vector that a
     mask chooses, 32 and 64 bits (`Split`); quick_gathers: whether one instruction loads elements
-    from anywhere in less time than one load each; shared_bytes: shared memory of one block;
+    from anywhere in less time than one load each; whole_vectors: whether one of the widest vectors
+    is as quick as one, not two, of half the bytes; shared_bytes: shared memory of one block;
     parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
     launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
     of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
@@ -46,6 +47,7 @@ class Target:
     bfloat16_tiles: bool = False
     parts_vectors: bool = False
     quick_gathers: bool = False
+    whole_vectors: bool = False
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
@@ -78,7 +80,9 @@ X86_64_V4_BF16 = Target(
     bfloat16_pairs=True,
     parts_vectors=True,
 )
-X86_64_V4_FP16 = replace(X86_64_V4_BF16, id="x86-64-v4-fp16", quick_gathers=True)
+X86_64_V4_FP16 = replace(
+    X86_64_V4_BF16, id="x86-64-v4-fp16", quick_gathers=True, whole_vectors=True
+)
 """Processors that compute in float16, which says that they are recent ones of Intel, no more."""
 X86_64_V4_AMX = replace(
     X86_64_V4_FP16,

@@ -23,7 +23,7 @@ from pyc.ir.types import ArrayType
 from pyc.ir.visit import renamed
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
 from pyc.kernels.partial_sums import Meeting, sums_of
-from pyc.kernels.tasks import HALVED, TaskNest, built_by, free_extents, lanes_of
+from pyc.kernels.tasks import TaskNest, built_by, free_extents, is_halved, lanes_of
 
 MOST_COLUMNS = 6
 """With more, too few rows share the registers."""
@@ -84,7 +84,7 @@ def refusal_of_few_columns(
         return f"{k} terms fill no vector of {width}"
     vectors = max(width * itemsize / target.vector_bytes, 0.5)
     lanes = lanes_of(n, itemsize, target)
-    is_half = target.vector_bytes >= HALVED and lanes < target.lanes(itemsize)
+    is_half = is_halved(target) and lanes < target.lanes(itemsize)
     product = NARROW if is_half else 1
     if n * vectors * (k / width + MEETING) + copied > product * k * -(-n // lanes):
         return f"{n} columns of {k} terms fill vectors as well as the terms do"

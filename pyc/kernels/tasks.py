@@ -26,17 +26,22 @@ from pyc.kernels.windows import View
 FEWEST_LANES = 4
 """Lanes of the narrowest vectors of columns."""
 HALVED = 64
-"""Bytes of vectors of which two of half the bytes are as quick as one."""
+"""Bytes of vectors of which two of half the bytes are as quick as one on most processors."""
 MOST_HALVES = 7
 """The most vectors of half the bytes: with more an idle half of a whole one costs little."""
 
 
+def is_halved(target: Target) -> bool:
+    """Whether two vectors of half the bytes are as quick as a whole one."""
+    return target.vector_bytes == HALVED and not target.whole_vectors
+
+
 def lanes_of(columns: int, itemsize: int, target: Target) -> int:
     """Lanes of a vector for so many columns: as few as hold them; of the widest, or where the last
-    one would be half idle of half as many, if none do."""
+    one would be half idle and two halves are as quick of half as many, if none do."""
     lanes = target.lanes(itemsize)
     halves = -(-2 * columns // lanes)
-    if target.vector_bytes == HALVED and halves % 2 and halves <= MOST_HALVES:
+    if is_halved(target) and halves % 2 and halves <= MOST_HALVES:
         lanes //= 2
     while lanes >= 2 * columns and lanes > FEWEST_LANES:
         lanes //= 2
