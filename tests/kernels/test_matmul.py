@@ -12,7 +12,7 @@ from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, Store, walk
-from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_AMX, Target
+from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_FP16, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
 from pyc.kernels.few_columns import suits_few_columns
@@ -301,10 +301,10 @@ def test_vectors_of_columns_are_whole_where_these_are_as_quick_as_halves(
     n: int, lanes: int
 ) -> None:
     """There are as many of either in a cycle; the bits are the same."""
-    assert lanes_of(n, 4, X86_64_V4_AMX) == lanes
+    assert lanes_of(n, 4, X86_64_V4_FP16) == lanes
     a, b = sample(5, 30), sample(30, n)
     found = []
-    for target in (X86_64_V4, X86_64_V4_AMX):
+    for target in (X86_64_V4, X86_64_V4_FP16):
         out = np.zeros((5, n), np.float32)
         types = ArrayType(a.shape, dt.f32), ArrayType(b.shape, dt.f32)
         simulate.run(matmul(types, target, dimensions=PLAIN), [a, b, out])
