@@ -145,7 +145,7 @@ def _of_15(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o):
     store_14(self, o)
 
 
-def _of_23(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u, v, w):
+def _of_25(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u, v, w, x, y):
     store_0(self, a)
     store_1(self, b)
     store_2(self, c)
@@ -169,6 +169,8 @@ def _of_23(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u,
     store_20(self, u)
     store_21(self, v)
     store_22(self, w)
+    store_23(self, x)
+    store_24(self, y)
 
 
 def _of_31(
@@ -253,7 +255,7 @@ _FUNCTIONS = (
     _of_11,
     _of_12,
     _of_15,
-    _of_23,
+    _of_25,
     _of_31,
 )
 CODES = {f.__code__.co_argcount - 1: f.__code__ for f in _FUNCTIONS}

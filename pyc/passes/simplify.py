@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.ir.evaluate import evaluate_eqn
 from pyc.ir.graph import Builder, Eqn, Graph, Rewriter, Value
 from pyc.ir.op import Kind
 from pyc.kernels.merged import Dimensions, runs_of
@@ -237,7 +238,12 @@ def _scalars_first(m: Match, e: Eqn, args: Values) -> Values | None:
     if any(b is None or b.args[0].shape != () for b in inner):
         return None
     scalars = [b.args[0] for b in inner if b is not None]
+    known = [m.maker(s, "constant") for s in scalars]
     (one,) = m.builder.bind(e.op, *scalars, loc=e.loc, **e.params)
+    made = m.builder.producer[one]
+    if made is not None and all(known):  # `fold` has been here
+        (value,) = evaluate_eqn(made, [k.params["value"] for k in known if k is not None])
+        one = m.builder.constant(value)
     return m.builder.bind("broadcast", one, loc=e.loc, shape=e.out.shape)
 
 

@@ -396,6 +396,16 @@ def test_every_pass_keeps_all_bits(seed: int) -> None:
         check_same_bits(before, after)
 
 
+def test_one_number_for_all_elements_is_computed_once_and_now() -> None:
+    """Operands that are broadcast constants are constants only when `simplify` has seen them."""
+    traced = graph_of(
+        lambda x: x * (np.full((2, 3), np.float32(2)) + np.full((2, 3), np.float32(3))), ones(2, 3)
+    )
+    once = optimise(traced, check=True)
+    assert [e.op.name for e in once.eqns] == ["constant", "broadcast", "mul"]
+    assert print_graph(optimise(once, check=True)) == print_graph(once)
+
+
 def test_optimising_twice_changes_nothing() -> None:
     """The passes reach a fixed point on ordinary programs."""
     traced = graph_of(lambda x: ((x + 0) * 1).reshape(6).reshape(3, 2).T.T, ones(2, 3))
