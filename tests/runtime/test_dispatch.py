@@ -151,11 +151,12 @@ def test_memory_of_aligned_results_is_traced_and_freed() -> None:
     function()
     descriptor = np.dtype(np.float32)
     references = sys.getrefcount(descriptor)
+    immortal = references >= 1 << 30  # nobody counts them then
     tracemalloc.start()
     try:
         kept = [function() for _ in range(10)]
         assert traced() == 10 * pool.ALIGNED_BYTES
-        assert sys.getrefcount(descriptor) == references + 10
+        assert sys.getrefcount(descriptor) == references + (0 if immortal else 10)
         del kept
         assert traced() == 0 and sys.getrefcount(descriptor) == references
     finally:
