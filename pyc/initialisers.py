@@ -173,7 +173,7 @@ def _of_25(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u,
     store_24(self, y)
 
 
-def _of_31(
+def _of_32(
     self,
     a,
     b,
@@ -206,6 +206,7 @@ def _of_31(
     ac,
     ad,
     ae,
+    af,
 ):
     store_0(self, a)
     store_1(self, b)
@@ -238,6 +239,7 @@ def _of_31(
     store_28(self, ac)
     store_29(self, ad)
     store_30(self, ae)
+    store_31(self, af)
 
 
 _FUNCTIONS = (
@@ -256,6 +258,6 @@ _FUNCTIONS = (
     _of_12,
     _of_15,
     _of_25,
-    _of_31,
+    _of_32,
 )
 CODES = {f.__code__.co_argcount - 1: f.__code__ for f in _FUNCTIONS}

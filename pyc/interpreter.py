@@ -64,6 +64,11 @@ class Interpreter(ABC):
         """`x`, of rank 0 as an array and not as a scalar."""
         return x
 
+    def transposed(self, x: Any) -> tuple[Any, tuple[int, ...]] | None:
+        """What `x` is a view of by another order of its axes, and that order; None if it is no
+        such view."""
+        return None
+
     def rows(self, items: Sequence[Any]) -> list[Any] | None:
         """Elements of a list or a tuple as arrays whose rows they are, and lists of those between
         that are none; None where no arrays are known."""

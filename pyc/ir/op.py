@@ -127,9 +127,11 @@ class Op:
     without a failure; of_bfloat16: a shorter `scalar`, of the same bits once rounded, for arguments
     of bfloat16; view: of an op whose result is its argument seen with other strides,
     `view(types, **params)`: the first element and the strides, in elements of the argument in C
-    order; parts: of one whose result is its arguments in boxes of it, later ones over earlier ones,
-    `parts(types, **params)`: the boxes, None if elements say where they are; lookup: of one that
-    reads its first argument at places that the others name, `lookup(types, **params)`; scattered:
+    order; relabels: its result lies in memory as its argument does: its elements, or their parts,
+    in the same order; parts: of one whose result is its arguments in boxes of it, later ones over
+    earlier ones, `parts(types, **params)`: the boxes, None if elements say where they are; lookup:
+    of one that reads its first argument at places that the others name, `lookup(types, **params)`;
+    scattered:
     of an update whose places may meet, its statements with operands that are computed where it
     stands (`indexing.scattered`); cost: rough
     instructions per element (for the fusion cost model); samples: extra awkward inputs for the
@@ -159,6 +161,7 @@ class Op:
     spared: dict[int, Any] = field(default_factory=dict)
     exact: Callable[..., bool] | None = None
     view: Callable[..., tuple[int, tuple[int, ...]]] | None = None
+    relabels: bool = False
     parts: Callable[..., list[Part] | None] | None = None
     lookup: Callable[..., Lookup] | None = None
     scattered: Callable[..., Any] | None = None

@@ -20,8 +20,8 @@ from typing import Any
 from pyc.frozen import frozen
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
+from pyc.numpy.complex_products import complex_product
 from pyc.numpy.core import Shape, broadcast, cast, dtype_of, literal, shape_of
-from pyc.numpy.elementwise import add, imag, real, subtract
 from pyc.numpy.manipulation import permute_dims
 
 Axes = tuple[int, ...]
@@ -73,9 +73,7 @@ def contract(
     if kind is dt.b1:
         return cast(product(cast(a, dt.i64), cast(b, dt.i64)), dt.b1)
     if kind.is_complex:
-        parts = [[product(x, y) for y in (real(b), imag(b))] for x in (real(a), imag(a))]
-        re = subtract(parts[0][0], parts[1][1])
-        return bind1("complex", re, add(parts[0][1], parts[1][0]))
+        return complex_product(a, b, dimensions, (of_a, of_b))
     return product(a, b)
 
 

@@ -462,6 +462,16 @@ def known_elements(x: Any) -> Any:
     return x.needed() if hasattr(x, "needed") else None
 
 
+def untransposed(x: Any) -> tuple[Any, Shape]:
+    """The array that `x` is a view of with its axes in another order, and that order; `x` itself
+    where it is none."""
+    order = tuple(range(len(shape_of(x))))
+    while is_tracing() and (source := current().transposed(x)) is not None:
+        x, axes = source
+        order = tuple(axes[k] for k in order)
+    return x, order
+
+
 def structural(x: Any) -> Any:
     """`x`, which decides a shape or a place, with Python numbers for arrays, and for what is traced
     where it is known."""

@@ -185,7 +185,9 @@ class _Fuser:
 
     def _place_opaque(self, eqn: Eqn) -> None:
         group = Group(opaque=eqn, sum=self.sum_of.get(eqn), outputs=list(eqn.outs))
+        group.operands = self.walker.arrays_of(eqn)
         if group.sum is not None:
+            group.operands = tuple(self.walker.array_of(a) for a in group.sum.operands)
             group.outputs = [group.sum.total]
         self.stored.update(group.outputs)
         group.reads = [Read(a, ()) for a in group.operands]

@@ -26,16 +26,17 @@ class Decision:
 
 @slotted
 class Group:
-    """One kernel to be; see `fuse`. `reads` are of values made outside. sum: of contractions, of
-    which `opaque` is one, that it makes; epilogue: the value that a contraction's kernel stores in
-    place of its own result, element by element; partner: the group that comes next, if one
-    pass over a matrix does both (`pairs`)."""
+    """One kernel to be; see `fuse`. `reads` are of values made outside. operands: the arrays
+    that an opaque equation reads; sum: of contractions, of which `opaque` is one, that it makes;
+    epilogue: the value that a contraction's kernel stores in place of its own result, element by
+    element; partner: the group that comes next, if one pass over a matrix does both (`pairs`)."""
 
     domain: tuple[int, ...] = ()
     reduced: tuple[int, ...] = ()
     reduces: list[Eqn] = field(default_factory=list)
     outputs: list[Value] = field(default_factory=list)
     opaque: Eqn | None = None
+    operands: tuple[Value, ...] = ()
     sum: Sum | None = None
     epilogue: Value | None = None
     partner: Group | None = None
@@ -49,12 +50,6 @@ class Group:
         """What the kernel of a contraction makes before its epilogue."""
         assert self.opaque is not None
         return self.opaque.out if self.sum is None else self.sum.total
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        """The arrays that an opaque equation reads."""
-        assert self.opaque is not None
-        return self.opaque.args if self.sum is None else self.sum.operands
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -276,7 +276,7 @@ class Chains:
         elif group.epilogue is not None and group.sum is None:
             epilogue = lower_epilogue(graph, fusion, fusion.walker, group, _no_site)
             kernel = contraction(tuple(a.type for a in eqn.args), epilogue, **eqn.params)
-            found = [Lowered(kernel, (*eqn.args, *epilogue.inputs), (group.epilogue,))]
+            found = [Lowered(kernel, (*group.operands, *epilogue.inputs), (group.epilogue,))]
         elif eqn.op.name in ("while", "scan") and self.loop(eqn) is None:
             found = lower_loop(eqn, "trial", _no_site, uses.last)
         return [k for k in found if not (self._target.has_blocks and _is_shared(k))]

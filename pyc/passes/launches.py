@@ -277,7 +277,11 @@ class Launches(Slots):
             products.append(Product(types, dimensions, result, epilogue))
             between.append(self._places(scope, inputs))
         made, found = rows.outputs[0], columns.outputs[0]
-        vector = [v for v in columns.operands if len(v.shape) == 1 and v is not made]
+        vector = [
+            v
+            for v, t in zip(columns.operands, products[1].types, strict=True)
+            if t.rank == 1 and v is not made
+        ]
         first, second = both_sides(*products, self.target, dependent=not vector)
         given = self._places(scope, (*rows.operands, *vector))
         given[2:2] = between[0]

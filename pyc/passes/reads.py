@@ -171,6 +171,24 @@ class Walker:
         inner = index[start : start + len(indices[0].shape)]
         return [(update, index), *((i, inner) for i in indices)]
 
+    def array_of(self, value: Value) -> Value:
+        """What lies in memory as `value` would, under other axes: reshaping moves no element."""
+        maker = self.producer.get(value)
+        while maker is not None and maker.op.relabels:
+            value = maker.args[0]
+            maker = self.producer.get(value)
+        return value
+
+    def arrays_of(self, eqn: Eqn) -> tuple[Value, ...]:
+        """The arrays that an opaque equation reads for its arguments. A kernel of its own reads
+        what lies as its argument would."""
+        op = eqn.op
+        if op.kind is Kind.CONTRACT or (
+            op.kind is Kind.KERNEL and not op.overwrites and op.scattered is None
+        ):
+            return tuple(self.array_of(a) for a in eqn.args)
+        return eqn.args
+
     def has_memory(self, value: Value, stored: set[Value]) -> bool:
         """Whether a value is read from memory, if `stored` are."""
         eqn = self.producer.get(value)

@@ -111,7 +111,7 @@ class _Chooser:
                     self._store(out)
         for s in self.sums:
             for value in (*s.operands, s.total):
-                self._store(value)
+                self._store(self.walker.array_of(value) if value is not s.total else value)
         within = {e for s in self.sums for e in (*s.products, *s.additions)}
         parts = self._parts_of_joins()
         uses: dict[Value, set[Any]] = {}
@@ -120,6 +120,7 @@ class _Chooser:
         for e in self.graph.eqns:
             if e not in live or e in within:
                 continue
+            arrays = dict(zip(e.args, self.walker.arrays_of(e), strict=True))
             for a in e.args:
                 if e.op.kind is Kind.INDEX and e.op.in_place is not None:
                     if a is e.args[0]:
@@ -139,7 +140,7 @@ class _Chooser:
                         uses[a].add("same")
                         scale[a] = scale.get(a, 0.0) + 1.0
                 else:
-                    self._store(a)
+                    self._store(arrays[a])
         per_row: set[Value] = set()  # values that follow from a reduction: one per row, hoisted
         again = self._in_other_rows(live)
         reading: dict[Value, list[Eqn]] = {}

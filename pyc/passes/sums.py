@@ -173,7 +173,7 @@ class _Finder:
             eqn = self.walker.producer.get(value)
             if eqn is None or not inlines(eqn) or eqn.op.kind is not Kind.INDEX:
                 return found
-            if len(eqn.args) != 1:
+            if len(eqn.args) != 1 or eqn.args[0].dtype is not value.dtype:
                 return found
             (read,) = self.walker.operands(value, index)
             deeper = self._along(read.value, read.index, axis_of, batch)

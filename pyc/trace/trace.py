@@ -199,6 +199,12 @@ class Trace(Interpreter):
         found.view_of(source, Step(None, {}), source.value)
         return found
 
+    def transposed(self, x: Any) -> tuple[Any, tuple[int, ...]] | None:
+        """See `Interpreter.transposed`."""
+        if type(x) is not Tracer or x.viewed is None or x.step is None or x.step.op is None:
+            return None
+        return (x.viewed, x.step.params["axes"]) if x.step.op.name == "transpose" else None
+
     def boxed(self, x: Any) -> Any:
         """See `Interpreter.boxed`."""
         if type(x) is not Tracer or x.is_array:

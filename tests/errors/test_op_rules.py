@@ -163,6 +163,7 @@ REFUSED: dict[str, Callable[[Given], Any]] = {
     "broadcast": lambda g: g.bind("broadcast", "f64[3]", shape=(4,)),
     "transpose": lambda g: g.bind("transpose", "f64[3,4]", axes=(0, 0)),
     "reshape": lambda g: g.bind("reshape", "f64[3]", shape=(2, 2)),
+    "view_as_real": lambda g: g.bind("view_as_real", "f64[3]"),
     "slice: axes": lambda g: g.bind("slice", "f64[3]", start=(), size=(), step=()),
     "slice: bounds": lambda g: g.bind("slice", "f64[3]", start=(1,), size=(3,), step=(1,)),
     "concatenate: axis": lambda g: g.bind("concatenate", "f64[3]", axis=1),

@@ -230,6 +230,11 @@ def _reshape(op: Op, dtype: DType) -> Iterator[Case]:
         yield Case((awkward(dtype, shape, 1),), {"shape": to})
 
 
+def _view_as_real(op: Op, dtype: DType) -> Iterator[Case]:
+    for shape in ((6, 10), (5,), (), (0, 3), (1, 40, 1)):
+        yield Case((awkward(dtype, shape, 1),), {})
+
+
 def _slice(op: Op, dtype: DType) -> Iterator[Case]:
     for shape, start, size, step in (
         ((40,), (3,), (33,), (1,)),
@@ -440,6 +445,7 @@ PARAMS: dict[str, Callable[[Op, DType], Iterator[Case]]] = {
     "broadcast": _broadcast,
     "transpose": _transpose,
     "reshape": _reshape,
+    "view_as_real": _view_as_real,
     "slice": _slice,
     "concatenate": _concatenate,
     "pad": _pad,

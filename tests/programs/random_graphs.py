@@ -240,7 +240,8 @@ class Program:
         x = self.pick()
         if x is None:
             return
-        kind = rng.choice(["transpose", "reshape", "broadcast", "slice", "concatenate", "pad"])
+        kinds = ["transpose", "reshape", "broadcast", "slice", "concatenate", "pad"]
+        kind = rng.choice([*kinds, "view_as_real"] if x.dtype.is_complex else kinds)
         rank = len(x.shape)
         if kind == "transpose":
             self.bind("transpose", x, axes=tuple(rng.sample(range(rank), rank)))
@@ -262,6 +263,8 @@ class Program:
                 size=tuple(len(r) for r in ranges),
                 step=tuple(r.step for r in ranges),
             )
+        elif kind == "view_as_real":
+            self.bind("view_as_real", x)
         elif kind == "concatenate" and rank:
             axis = rng.randrange(rank)
             self.bind("concatenate", x, self.of_type(x.type), x, axis=axis)

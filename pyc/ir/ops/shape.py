@@ -17,8 +17,8 @@ from pyc.errors import DTypeError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.element import Element, choose, convert, literal
-from pyc.ir.expr import Expr, apply, const, maximum, minimum
-from pyc.ir.op import Kind, Op, Part, Types, define
+from pyc.ir.expr import Const, Expr, Load, apply, const, maximum, minimum, select
+from pyc.ir.op import Complex, Kind, Op, Part, Types, define
 from pyc.ir.types import ArrayType, Strides, row_major
 
 if TYPE_CHECKING:
@@ -317,6 +317,50 @@ index_op(
     lambda x, *, shape: np.reshape(x, shape),
     batch=_reshape_batch,
     view=_reshape_view,
+    relabels=True,
+)
+
+
+def _view_as_real_types(args: Types) -> Types:
+    (x,) = args
+    if not x.dtype.is_complex:
+        raise DTypeError(f"view_as_real: needs complex numbers, got {x}")
+    return (ArrayType((*x.shape, 2), x.dtype.real),)
+
+
+def _view_as_real_element(read: Read, index: Index, types: Types) -> Element:
+    number = read(0, index[:-1])
+    assert isinstance(number, Complex)
+    re, im = number.re, number.im
+    if isinstance(re, Load) and isinstance(im, Load) and re.buffer is im.buffer:
+        *place, first = re.index
+        *same, second = im.index
+        if place == same and _is(first, 0) and _is(second, 1):
+            return Load(re.buffer, (*place, index[-1]))
+    return select(index[-1].equal(0), number.re, number.im)
+
+
+def _is(e: Expr, value: int) -> bool:
+    return isinstance(e, Const) and e.value == value
+
+
+def _view_as_real_batch(batch: Batch, args: Sequence[Operand]) -> list[Operand]:
+    (x,) = args
+    place = 0 if x.axis is None else x.axis
+    return [batch.operand(batch.bind1("view_as_real", batch.at(x, place)), place)]
+
+
+define(
+    Op(
+        "view_as_real",
+        Kind.INDEX,
+        _view_as_real_types,
+        element=_view_as_real_element,
+        reference=lambda x: np.stack([x.real, x.imag], -1),
+        kinds="complex",
+        batch=_view_as_real_batch,
+        relabels=True,
+    )
 )
 
 
