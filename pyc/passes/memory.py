@@ -29,6 +29,7 @@ from pyc.passes.fusion import Decision, Fusion, Group
 from pyc.passes.in_place import Chains, Moves, Uses
 from pyc.passes.launches import Launches
 from pyc.passes.loop_forms import NotAKernelError, counted, lower_loop, lower_updates
+from pyc.passes.made_results import with_made_results
 from pyc.passes.offsets import place
 from pyc.passes.slots import OWN, Scope, Slot
 from pyc.reasons import Reason
@@ -76,6 +77,7 @@ class _Planner(Launches):
 
     def program(self, graph: Graph) -> Planned:
         """The Plan of a whole program."""
+        graph = with_made_results(graph)
         donated = self._donated
         self.number(graph)
         given = donations(graph, self._chains, donated, self.target)

@@ -99,3 +99,29 @@ def test_a_donated_argument_is_replaced_after_it_is_read() -> None:
     found = pyc.jit(program, donate_argnums=0)(A.copy(), X)
     for one, other in zip(found, wanted, strict=True):
         assert np.allclose(one, other)
+
+
+W = np.cos(np.arange(32 * 4.0)).reshape(32, 4)
+RESULTS: dict[str, tuple[Any, int]] = {
+    "a product": (lambda a, w: (a @ w).reshape(4, 6, 4), 1),
+    "what is computed from one": (lambda a, w: np.tanh(a @ w + 1.0).reshape(6, 16), 1),
+    "of reshaped operands": (lambda a, w: (a.reshape(-1, 32) @ w).reshape(2, 12, 4), 1),
+    "running sums": (lambda a, w: np.cumsum(a.reshape(-1)).reshape(8, 96), 1),
+    "the product too": (lambda a, w: ((b := a @ w), b.reshape(6, 16)), 2),
+    "twice": (lambda a, w: ((b := a @ w).reshape(6, 16), b.reshape(16, 6)), 2),
+    "an argument": (lambda a, w: (a.reshape(8, 96), w), 2),
+    "to one element": (lambda a, w: (a.reshape(1, -1) @ a.reshape(-1, 1)).reshape(()), 2),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_are_made_under_other_axes(name: str) -> None:
+    function, most = RESULTS[name]
+    assert len(launches(function, A, W)) <= most
+    found, wanted = pyc.jit(function)(A, W), function(A, W)
+    if not isinstance(wanted, tuple):
+        found, wanted = (found,), (wanted,)
+    for one, other in zip(found, wanted, strict=True):
+        assert np.shape(one) == np.shape(other) and np.allclose(one, other)
+    for k, one in enumerate(found):
+        assert not any(np.shares_memory(one, x) for x in (A, W, *found[:k]))
