@@ -9,18 +9,24 @@ no copy of it. What has the program's types knows the axes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Kind
 from pyc.passes.reads import units_dropped
 
 
-def with_made_results(graph: Graph) -> Graph:
-    """`graph` with such results in place of those under other axes."""
+def with_made_results(graph: Graph, donated: Collection[int]) -> Graph:
+    """`graph` with such results in place of those under other axes. donated: numbers of parameters,
+    which may be results themselves, under their own axes."""
+    given = {graph.params[k].type for k in donated}
     producer = {out: e for e in graph.eqns for out in e.outs}
     results = list(graph.results)
     for k, value in enumerate(graph.results):
         made = _source(value, producer)
         if made is value or made in results or results.count(value) > 1:
+            continue
+        if made.type in given or value.type in given:
             continue
         other_axes = units_dropped(made.shape) != units_dropped(value.shape)
         if other_axes and made.shape and value.shape and _is_made(made, producer):

@@ -77,8 +77,8 @@ class _Planner(Launches):
 
     def program(self, graph: Graph) -> Planned:
         """The Plan of a whole program."""
-        graph = with_made_results(graph)
         donated = self._donated
+        graph = with_made_results(graph, donated)
         self.number(graph)
         given = donations(graph, self._chains, donated, self.target)
         reason = Reason.MEMORY_DONATION_UNUSED

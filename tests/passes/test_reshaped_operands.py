@@ -91,6 +91,18 @@ def test_arrays_that_loops_carry() -> None:
     assert np.allclose(found[0], a) and np.allclose(found[1], total)
 
 
+@pytest.mark.parametrize("shape", [(24, 4), (6, 16)])
+def test_a_donated_argument_is_a_result_under_its_own_axes(shape: tuple[int, ...]) -> None:
+    def program(p: Any, a: Any, w: Any) -> Any:
+        return np.tanh(p.reshape(24, 4) + a @ w).reshape(6, 16), p.sum()
+
+    p = np.sin(np.arange(96.0)).reshape(shape)
+    wanted = program(p, A, W)
+    found = pyc.jit(program, donate_argnums=0)(p.copy(), A, W)
+    assert found[0].shape == (6, 16)
+    assert np.allclose(found[0], wanted[0]) and np.allclose(found[1], wanted[1])
+
+
 def test_a_donated_argument_is_replaced_after_it_is_read() -> None:
     def program(a: Any, x: Any) -> Any:
         return a * 2.0, a.reshape(8, 96) @ x, np.cumsum(a.reshape(-1))
