@@ -11,9 +11,10 @@ from typing import Protocol
 
 from pyc.ir.dtype import DType
 from pyc.ir.element import widened
-from pyc.ir.expr import Expr, Load, Var
+from pyc.ir.expr import Expr, Load, Var, const
 from pyc.ir.loops import Body, Buffer, For, Kernel, Kind, Reduce, Store
 from pyc.ir.types import ArrayType
+from pyc.kernels.windows import Windows
 
 Axes = tuple[int, ...]
 
@@ -39,8 +40,10 @@ def contraction(
     *,
     dimensions: tuple[tuple[Axes, Axes], tuple[Axes, Axes]],
     result: DType | None = None,
+    windows: tuple[Windows, Windows] | None = None,
 ) -> Kernel:
-    """The logical kernel of `dot_general` over buffers (a, b, the epilogue's, out)."""
+    """The logical kernel of `dot_general` over buffers (a, b, the epilogue's, out). windows: where
+    the arguments lie in a and b."""
     a, b = types
     (a_contract, b_contract), (a_batch, b_batch) = dimensions
     a_index: list[Var | None] = [None] * a.rank
@@ -62,13 +65,16 @@ def contraction(
                 index[axis] = var
                 outer.append((var, array.shape[axis]))
     accumulator = widened(a.dtype)
-    left = Buffer("a", a.dtype, a.shape, role="in")
-    right = Buffer("b", b.dtype, b.shape, role="in")
+    whole = types if windows is None else [w.type for w in windows]
+    left = Buffer("a", a.dtype, whole[0].shape, role="in")
+    right = Buffer("b", b.dtype, whole[1].shape, role="in")
     product_type = result or a.dtype
     out_type = product_type if epilogue is None else epilogue.value.dtype
     out = Buffer("out", out_type, tuple(n for _, n in outer), role="out")
-    x = Load(left, [v for v in a_index if v is not None]).cast(accumulator)
-    y = Load(right, [v for v in b_index if v is not None]).cast(accumulator)
+    places: list[Sequence[Expr]] = [[v for v in at if v is not None] for at in (a_index, b_index)]
+    if windows is not None:
+        places = [w.place(const(0), at) for w, at in zip(windows, places, strict=True)]
+    x, y = (Load(b, at).cast(accumulator) for b, at in zip((left, right), places, strict=True))
     total = Var("total", accumulator)
     place = tuple(v for v, _ in outer)
     product = total.cast(product_type)

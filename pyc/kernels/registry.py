@@ -117,11 +117,14 @@ def choose(
         count = len(added.a.starts)
         name = "matmul"
         build = NESTS[0].build
+        nest = first_nest(nest_types, dimensions, target)
         if count > 1:
             nest_params["start"] = added.start
+        elif nest is None:
+            generic = contraction(types, epilogue, **params, windows=(added.a, added.b))
+            return Choice("contraction, read where they lie", generic, False, ())
         else:
-            nest = first_nest(nest_types, dimensions, target)
-            assert nest is not None and nest.windows, "`sums` has asked"
+            assert nest.windows, "`sums` has asked"
             name, build = nest.name, nest.build
         kernel = build(nest_types, target, nest_epilogue, **nest_params)
         return Choice(f"{name}, {count} in one, read where they lie", kernel, True, ())

@@ -124,9 +124,12 @@ class _Finder:
         nest_types = types if fewer is None else fewer.types
         dimensions = first.params["dimensions"] if fewer is None else fewer.dimensions
         nest = first_nest(nest_types, dimensions, self.target)
-        if nest is None or not (nest.name == "matmul" if additions else nest.windows):
+        if nest is None:
+            if additions:
+                return None
+        elif not (nest.name == "matmul" if additions else nest.windows):
             return None
-        terms = nest_types[0].shape[dimensions[0][0][0]]
+        terms = nest_types[0].shape[dimensions[0][0][0]] if dimensions[0][0] else 1
         if additions and (terms > DEPTH or total.dtype is not widened(types[0].dtype)):
             return None
         sides = []
@@ -138,7 +141,7 @@ class _Finder:
                 return None
             # Vectors run along its columns, and lines of the caches along its terms.
             runs = sides_of(types, fewer)[side]
-            if any(len(run) > 1 for run in runs[-1 if side == 0 else -2 :]):
+            if nest is not None and any(len(run) > 1 for run in runs[-1 if side == 0 else -2 :]):
                 return None
             sides.append(known)
         arrays = tuple(s[0].array for s in sides)
@@ -146,8 +149,9 @@ class _Finder:
             return None
         # An array that is computed for it alone is stored, in the place of its windows.
         for array, argument in zip(arrays, first.args, strict=True):
-            maker = self.walker.producer.get(array)
-            computed = maker is not None and inlines(maker) and array not in self.graph.results
+            held = self.walker.array_of(array)
+            maker = self.walker.producer.get(held)
+            computed = maker is not None and inlines(maker) and held not in self.graph.results
             windowed = argument.type.size * len(products)
             fewer_stored = windowed - array.type.size
             if computed and array is not argument and fewer_stored < (0 if additions else 1):

@@ -137,3 +137,21 @@ def test_results_are_made_under_other_axes(name: str) -> None:
         assert np.shape(one) == np.shape(other) and np.allclose(one, other)
     for k, one in enumerate(found):
         assert not any(np.shares_memory(one, x) for x in (A, W, *found[:k]))
+
+
+PARTS: dict[str, Any] = {
+    "rows and terms": lambda a, x: a[3:20, 5:] @ x[5:32],
+    "a vector of a matrix": lambda a, x: a @ a[7],
+    "transposed": lambda a, x: a[2:9, 4:30].T @ x[10:17],
+    "a batch": lambda a, x: np.einsum("bij,bj->bi", a.reshape(4, 6, 32)[1:, :, 3:], a[1:4, 3:]),
+    "integers": lambda a, x: (a[1:, 2:] * 100).astype(int) @ x[:30].astype(int),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_read_where_they_lie(name: str) -> None:
+    function = PARTS[name]
+    *before, product = launches(function, A, X)
+    assert product in ("contraction", "few_rows")
+    assert len(before) == (2 if name == "integers" else 0), "what is computed is stored"
+    assert np.allclose(pyc.jit(function)(A, X), function(A, X))
