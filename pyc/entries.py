@@ -19,16 +19,17 @@ from pyc import tree
 from pyc.array import Array as DeviceArray
 from pyc.array import is_fixed, moved, of_host
 from pyc.donation import check_donated
-from pyc.eager import dense, finish
+from pyc.eager import dense, finish, why_copied
 from pyc.errors import TraceError
 from pyc.fingerprint import Document
 from pyc.forks import load
 from pyc.frozen import frozen
+from pyc.ir import dtype as dt
 from pyc.ir.graph import Graph
 from pyc.ir.text_graph import print_graph
 from pyc.lowered import Lowered, lower_graph
 from pyc.runtime.specialisation import Specialisation
-from pyc.signature import Call
+from pyc.signature import Call, Signature
 from pyc.trace import location
 from pyc.trace.guards import Guards
 from pyc.trace.reads import array_key
@@ -179,6 +180,20 @@ class Entry:
                 return self.traced.out_tree.unflatten(map(of_host, self.program(*arrays)))
         results = self.program(*arrays)
         return self.traced.out_tree.unflatten([finish(r) for r in results])
+
+
+def with_copies(signature: Signature, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The arguments with dense copies of the arrays that a program takes as such: a native call
+    takes these. None if there are none, or if the caller gives some up."""
+    if signature.donates:
+        return None
+    found: dict[int, Any] = {}
+    for k, x in enumerate(args):
+        if type(x) is np.ndarray and why_copied(x) is not None and id(x) not in found:
+            if k in signature.static_positions or dt.of(x.dtype) is None:
+                return None
+            found[id(x)] = dense(x, signature.names.positional(k))
+    return tuple(found.get(id(x), x) for x in args) if found else None
 
 
 def _is_on_cpu(x: Any) -> bool:

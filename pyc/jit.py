@@ -27,7 +27,7 @@ from pyc import compile as compiler
 from pyc import config, tree
 from pyc.array import Array as DeviceArray
 from pyc.device import parse
-from pyc.entries import Entry, NativeWay, QuickEntry, Traced
+from pyc.entries import Entry, NativeWay, QuickEntry, Traced, with_copies
 from pyc.errors import ConcretizationError, DonationError
 from pyc.forks import in_child, later, load
 from pyc.interpreter import apart, is_tracing
@@ -211,6 +211,8 @@ class Jitted(Dispatcher):
                     return self._inlined(args, kwargs)
                 with apart():
                     return self._call(*args, **kwargs)
+            if not kwargs and (copied := with_copies(self._signature, args)) is not None:
+                return self(*copied)
             if self._quick is not None and not kwargs:
                 hidden = self._quick.hidden(args)
                 if hidden is not None:

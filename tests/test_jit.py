@@ -323,6 +323,19 @@ def misaligned(a):
 twice = jit(lambda x: x + x)
 
 
+@pytest.mark.parametrize("view", [np.asfortranarray, lambda a: a[:, ::2], lambda a: a[::-1]])
+def test_calls_with_arrays_that_are_copied_are_native(view, monkeypatch) -> None:
+    x = view(np.arange(24.0).reshape(4, 6))
+    function = jit(lambda x, y: (x + y, x[0] * 2))
+    function(x, x)
+    monkeypatch.setattr(programs_of(function), "entry", None)
+    with reasons.collecting() as events:
+        both, row = function(x, x)
+    assert [e.reason for e in events] == [Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS]
+    assert events[0].details["argument"] == "x" and events[0].details["nbytes"] == x.nbytes
+    assert np.array_equal(both, x + x) and np.array_equal(row, x[0] * 2)
+
+
 @settings(max_examples=40, deadline=None)
 @given(layout=layouts, dtype=st.sampled_from(["i4", "f8", "f4", "i8", "u2"]))
 def test_any_layout_gives_the_same_result(layout, dtype) -> None:
