@@ -20,7 +20,7 @@ from typing import Any
 from pyc.frozen import frozen
 from pyc.interpreter import bind1
 from pyc.ir.ops.contract import Axes, Dimensions, free_axes
-from pyc.numpy.core import Shape, broadcast, part, shape_of, untransposed
+from pyc.numpy.core import Shape, at_place, broadcast, shape_of, untransposed
 from pyc.numpy.elementwise import add, imag, negative, real, subtract
 
 SMALL = 512
@@ -69,13 +69,13 @@ def complex_product(a: Any, b: Any, dimensions: Dimensions, shapes: tuple[Shape,
     ends = (rows - 1, rank - 1)  # of the axes that only p has, and only q
     if form.terms:
         along = ends[1 - form.viewed]
-        return bind1("complex", _at(found, along, 0), _at(found, along, 1))
+        return bind1("complex", at_place(found, along, 0), at_place(found, along, 1))
     parts = ends[form.viewed]
     stacked = len(p_batch) if form.viewed else rows
-    re, im = [_at(found, parts, k) for k in (0, 1)]
+    re, im = [at_place(found, parts, k) for k in (0, 1)]
     stacked -= stacked > parts
-    first = subtract(_at(re, stacked, 0), _at(im, stacked, 1))
-    return bind1("complex", first, add(_at(im, stacked, 0), _at(re, stacked, 1)))
+    first = subtract(at_place(re, stacked, 0), at_place(im, stacked, 1))
+    return bind1("complex", first, add(at_place(im, stacked, 0), at_place(re, stacked, 1)))
 
 
 def _form(dimensions: Dimensions, shapes: tuple[Shape, Shape]) -> _Form | None:
@@ -141,10 +141,3 @@ def _joined(x: Any, y: Any, axis: int) -> Any:
     shape = shape_of(x)
     one = (*shape[:axis], 1, *shape[axis:])
     return bind1("concatenate", *(bind1("reshape", z, shape=one) for z in (x, y)), axis=axis)
-
-
-def _at(x: Any, axis: int, place: int) -> Any:
-    """x at one place of an axis, without it."""
-    shape = shape_of(x)
-    found = part(x, axis, place, 1)
-    return bind1("reshape", found, shape=(*shape[:axis], *shape[axis + 1 :]))

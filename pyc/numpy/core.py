@@ -525,6 +525,13 @@ def part(x: Any, axis: int, start: int, size: int) -> Any:
     )
 
 
+def at_place(x: Any, axis: int, place: int) -> Any:
+    """What stands at one place of an axis, without the axis."""
+    shape = shape_of(x)
+    found = part(x, axis, place, 1)
+    return bind1("reshape", found, shape=(*shape[:axis], *shape[axis + 1 :]))
+
+
 def reverse(x: Any, axes: Collection[int]) -> Any:
     """`x` (not empty) in reverse order along some axes."""
     shape = shape_of(x)

@@ -18,6 +18,7 @@ from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
     as_lines,
+    at_place,
     axes_of,
     axis_of,
     broadcast,
@@ -99,9 +100,24 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
     if dtype_of(x) is dt.b1:
         return any(x, axis, keepdims)
     if dtype_of(x).is_complex:
-        parts = (sum(part(x), axis, keepdims=keepdims) for part in (real, imag))
-        return bind1("complex", *parts)
+        return _complex_sum(x, axis, keepdims)
     return _reduced("sum", "reduce_sum", x, axis, keepdims, 0)
+
+
+def _complex_sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    """Sums of the parts. Along other axes than the last one, whose elements are neighbours, parts
+    are too."""
+    shape = shape_of(x)
+    rank = len(shape)
+    axes = reduced_axes("sum", axis, rank)
+    if not axes or rank - 1 in axes:
+        return bind1("complex", *(sum(part(x), axis, keepdims=keepdims) for part in (real, imag)))
+    pairs = bind1("view_as_real", x)
+    along = bind1("reshape", pairs, shape=(*shape[:-1], 2 * shape[-1]))
+    total = sum(along, axes, keepdims=keepdims)
+    total = bind1("reshape", total, shape=(*shape_of(total)[:-1], shape[-1], 2))
+    last = len(shape_of(total)) - 1
+    return bind1("complex", *(at_place(total, last, k) for k in (0, 1)))
 
 
 def prod(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:

@@ -99,3 +99,16 @@ def test_infinities_and_nan_reach_what_they_multiply() -> None:
     a[3, 4], b[5, 6] = complex(np.inf, 1), complex(np.nan, 0)
     found, wanted = pyc.jit(lambda a, b: a @ b)(a, b), a @ b
     assert np.array_equal(np.isfinite(found), np.isfinite(wanted))
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, (0, 1), 2, (0, 2), -2, None, ()])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_sums_along_any_axes_agree_with_numpy(dtype: Any, axis: Any, keepdims: bool) -> None:
+    z = numbers((9, 17, 6), dtype, 3)
+    found = pyc.jit(lambda z: np.sum(z, axis=axis, keepdims=keepdims))(z)
+    wanted = np.sum(z, axis=axis, keepdims=keepdims)
+    assert found.shape == wanted.shape and found.dtype == wanted.dtype
+    assert np.allclose(found, wanted, rtol=1e-4)
+    whole = graph_of(lambda z: z.sum(0), z)
+    assert "view_as_real" in str(whole), "columns of parts"
