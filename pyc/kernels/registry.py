@@ -144,6 +144,7 @@ def choose(
 
 _sort_blocks = later("pyc.kernels.sort_blocks", "sort_blocks")
 _sort_parts = later("pyc.kernels.sort_parts", "sort_parts")
+_sort_places = later("pyc.kernels.sort_places", "sort_places")
 _sort_tasks = later("pyc.kernels.sort_tasks", "sort_tasks")
 _sort_vectors = later("pyc.kernels.sort_vectors", "sort_vectors")
 
@@ -161,7 +162,7 @@ def _sort(
     op: str, types: tuple[ArrayType, ...], target: Target, **params: Any
 ) -> LaunchSequence | None:
     """By vectors, where the target parts these. Few long rows by several tasks each."""
-    for way in (_sort_parts, _sort_tasks, _sort_vectors):
+    for way in (_sort_parts, _sort_places, _sort_tasks, _sort_vectors):
         found: LaunchSequence | None = way(op, types, target, **params)
         if found is not None:
             return found

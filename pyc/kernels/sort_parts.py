@@ -62,14 +62,23 @@ SCATTERED = 0x9E3779B1
 repeat are not met at the same point each time."""
 
 
-class _Sorter:
+class Parts:
     """The kernels that sort the rows of `x`. chunk: elements of a task, of whole vectors; buckets:
-    a power of two."""
+    a power of two; when: buffers that say whether a row is sorted at all in each of some rounds,
+    and the number of this one."""
 
     def __init__(
-        self, x: ArrayType, target: Target, chunk: int, buckets: int, *, places: bool, down: bool
+        self,
+        x: ArrayType,
+        target: Target,
+        chunk: int,
+        buckets: int,
+        *,
+        places: bool,
+        descending: bool,
+        when: tuple[Buffer, Buffer] | None,
     ) -> None:
-        self.kinds = Keys(x, target, places=places, descending=down)
+        self.kinds, self.when = Keys(x, target, places=places, descending=descending), when
         self.lanes, self.last, self.key_type = self.kinds.lanes, self.kinds.last, self.kinds.type
         self.rows, self.length = prod(x.shape[:-1]), x.shape[-1]
         self.chunk, self.chunks, self.buckets = chunk, -(-self.length // chunk), buckets
@@ -86,6 +95,10 @@ class _Sorter:
         # Two places for the keys of each bucket, and a vector behind them in either.
         self.half = self.length + buckets * 2 * lanes
         self.keys = self._scratch("keys", self.key_type, self.rows, 2 * self.half)
+        calls = [self._bounds(), self._chunks(), self._buckets()]
+        if self.kinds.counts_special:
+            calls.append(self._special())
+        self.calls = tuple(calls)
 
     def _scratch(self, name: str, dtype: DType, *shape: int) -> Buffer:
         return Buffer(name, dtype, shape, role="inout", alignment=64)
@@ -93,25 +106,24 @@ class _Sorter:
     def _local(self, name: str, dtype: DType, *shape: int) -> Buffer:
         return Buffer(name, dtype, shape, Space.STACK, alignment=64)
 
-    def sequence(self) -> LaunchSequence:
-        """The launches."""
-        calls = [self._bounds(), self._chunks(), self._buckets()]
-        if self.kinds.counts_special:
-            calls.append(self._special())
-        return LaunchSequence((self.x, self.out), tuple(calls), self.kinds.tables)
-
     # --- parts
 
-    def _tasks(self, count: int, row: Var, number: Var, body: Body) -> Body:
-        """`body` for each row and number below `count`."""
-        task = Var("task")
-        lets: tuple[Stmt, ...] = (Let(row, const(0)), Let(number, task))
-        if self.rows > 1:
-            lets = (
-                Let(row, apply("quotient", task, const(count))),
-                Let(number, apply("remainder", task, const(count))),
-            )
-        return (For(task, self.rows * count, Kind.PARALLEL, (*lets, *body)),)
+    def _called(
+        self,
+        name: str,
+        given: tuple[Buffer, ...],
+        made: tuple[Buffer, ...],
+        count: int,
+        variables: tuple[Var, Var],
+        body: Body,
+    ) -> Call:
+        """A call that does `body` for each row that is sorted, and each number below `count`."""
+        row, number = variables
+        if self.when is not None:
+            rounds, this = self.when
+            body = (If(Load(rounds, (row, Load(this, (const(0),)))).differs(0), body),)
+            given = (*given, *self.when)
+        return call_of(name, given, made, tasks_of(self.rows, count, row, number, body))
 
     def _vector(self, buffer: Buffer, index: tuple[Expr, ...], value: Expr) -> Stmt:
         """Stores one value to all lanes from an element on."""
@@ -169,16 +181,15 @@ class _Sorter:
         )
         body: Body = (For(s, count, Kind.SERIAL, drawn), For(t, count, Kind.SERIAL, ranked))
         body = (Alloc(samples, (Alloc(ranks, body),)),)
-        tasks = (For(row, self.rows, Kind.PARALLEL, body),)
-        return _call("sort_bounds", (self.x,), (self.bounds,), tasks)
+        at_row = (row, Var("number"))
+        return self._called("sort_bounds", (self.x,), (self.bounds,), 1, at_row, body)
 
     def _chunks(self) -> Call:
         """Parts the keys of each chunk."""
         row, number = Var("row"), Var("number")
         task, begin = row * self.chunks + number, Var("begin")
         count, lanes = Var("count"), self.lanes
-        # A vector before the keys: the last one of a row may overlap what is before its chunk.
-        half = lanes + self.chunk + lanes * self.buckets
+        half = self.chunk + lanes * self.buckets
         own = self._local("own", self.key_type, 2 * half)
         starts, spares, counts = (
             self._local(name, dt.i64, self.buckets) for name in ("starts", "spares", "counts")
@@ -210,11 +221,11 @@ class _Sorter:
                 (count + (lanes - 1)) >> self.kinds.shift,
                 begin,
                 lambda place: Load(self.x, (row, place)),
-                lambda place, key: Store(own, ((place - begin) + lanes,), key),
+                lambda place, key: Store(own, (place - begin,), key),
                 sums,
             ),
-            self._vector(own, (count + lanes,), self.last),
-            Store(starts, (zero,), const(lanes)),
+            self._vector(own, (count,), self.last),
+            Store(starts, (zero,), zero),
             Store(spares, (zero,), const(half)),
             Store(counts, (zero,), count),
             For(
@@ -233,9 +244,9 @@ class _Sorter:
             made.append(self.tallies)
         for buffer in (own, starts, spares, counts):
             body = (Alloc(buffer, body),)
-        tasks = self._tasks(self.chunks, row, number, body)
         given = (self.x, self.kinds.numbers, self.bounds)
-        return _call("sort_chunks", given, tuple(made), tasks)
+        each = (row, number)
+        return self._called("sort_chunks", given, tuple(made), self.chunks, each, body)
 
     def _added(self, sums: Buffer, task: Expr) -> Body:
         """Stores how many elements of a chunk are each of what is counted."""
@@ -330,9 +341,9 @@ class _Sorter:
             Let(high, select(is_last, self.last, one_more - 1)),
             *ranges.sorted(start, start + self.half, count, low, high, behind),
         )
-        body = self._tasks(self.buckets, row, b, ranges.in_memory(body))
         given = (self.kinds.numbers, self.bounds, self.parts, self.begins)
-        return _call("sort_buckets", given, (self.out, self.keys), body)
+        made, body = (self.out, self.keys), ranges.in_memory(body)
+        return self._called("sort_buckets", given, made, self.buckets, (row, b), body)
 
     def _special(self) -> Call:
         """Stores zeros and NaN in the order in which they stand, where these may differ."""
@@ -369,20 +380,58 @@ class _Sorter:
             For(c, self.chunks, Kind.SERIAL, (), tuple(carries)),
             If((nan + negative).differs(0), (again,)),
         )
-        body = self._tasks(self.chunks, row, number, body)
-        return _call("sort_special", (self.x, self.tallies), (self.out,), body)
+        given, at = (self.x, self.tallies), (row, number)
+        return self._called("sort_special", given, (self.out,), self.chunks, at, body)
 
 
-def _call(name: str, given: tuple[Buffer, ...], made: tuple[Buffer, ...], body: Body) -> Call:
+def call_of(name: str, given: tuple[Buffer, ...], made: tuple[Buffer, ...], body: Body) -> Call:
     """A call of the kernel `name`, which reads the buffers `given` and may write those `made`."""
     reads = {b: replace(b, role="in") for b in given}
     body = Rewriter(buffers=lambda b: reads.get(b, b)).body(body)
     return Call(Kernel(name, (*reads.values(), *made), body), (*given, *made))
 
 
+def tasks_of(rows: int, count: int, row: Var, number: Var, body: Body) -> Body:
+    """`body` for each row and number below `count`, a task each."""
+    task = Var("task")
+    lets: tuple[Stmt, ...] = (Let(row, const(0)), Let(number, task))
+    if rows > 1:
+        lets = (
+            Let(row, apply("quotient", task, const(count))),
+            Let(number, apply("remainder", task, const(count))),
+        )
+    return (For(task, rows * count, Kind.PARALLEL, (*lets, *body)),)
+
+
 def _shift(size: int) -> int:
     """The exponent of a power of two."""
     return size.bit_length() - 1
+
+
+def is_few_long(x: ArrayType) -> bool:
+    """Whether the rows of `x` are few and long."""
+    return 0 < prod(x.shape[:-1]) < FEW_ROWS and LEAST <= x.shape[-1] < 1 << 31
+
+
+def sorter_of(
+    x: ArrayType,
+    target: Target,
+    *,
+    places: bool = False,
+    descending: bool = False,
+    when: tuple[Buffer, Buffer] | None = None,
+) -> Parts:
+    """The kernels that sort the rows of `x`, cut by their length."""
+    size, length = x.dtype.itemsize * (2 if places else 1), x.shape[-1]
+    fewest, most = BUCKETS
+    buckets = fewest
+    while buckets < most and buckets * BYTES < length * size:
+        buckets *= 2
+    lanes = target.lanes(size)
+    chunk = min(BYTES // size, -(-length // (fewest * lanes)) * lanes)
+    while 0 < length % chunk < lanes:  # the last vector of a row is in one chunk
+        chunk += lanes
+    return Parts(x, target, chunk, buckets, places=places, descending=descending, when=when)
 
 
 def sort_parts(
@@ -391,18 +440,7 @@ def sort_parts(
     """The launches of `sort` or `argsort`; None: rows are short, or enough to be tasks, or the
     target does not part vectors of such keys."""
     (x,) = types
-    rows, length = prod(x.shape[:-1]), x.shape[-1]
-    if rows >= FEW_ROWS or not LEAST <= length < 1 << 31 or not rows:
+    if not is_few_long(x) or not is_by_vectors(op, x, target):
         return None
-    if not is_by_vectors(op, x, target):
-        return None
-    places = op == "argsort"
-    size = x.dtype.itemsize * (2 if places else 1)
-    fewest, most = BUCKETS
-    buckets = fewest
-    while buckets < most and buckets * BYTES < length * size:
-        buckets *= 2
-    lanes = target.lanes(size)
-    chunk = min(BYTES // size, -(-length // (fewest * lanes)) * lanes)
-    sorter = _Sorter(x, target, chunk, buckets, places=places, down=descending)
-    return sorter.sequence()
+    parts = sorter_of(x, target, places=op == "argsort", descending=descending)
+    return LaunchSequence((parts.x, parts.out), parts.calls, parts.kinds.tables)
