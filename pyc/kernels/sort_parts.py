@@ -4,7 +4,8 @@
     sort_chunks    each task makes the keys of a chunk of a row, and parts them in its own memory by
                    the middle bound, the parts by the middle bounds of theirs, and so on; the parts
                    are stored side by side, and where each begins                       (parallel)
-    sort_buckets   each task brings the parts of a bucket together and sorts them       (parallel)
+    sort_buckets   each task brings the parts of a bucket together, in two ranges about a bound in
+                   the middle, and sorts these                                          (parallel)
     sort_special   where a row has negative zeros or NaN, each task stores its zeros and NaN as
                    they stand                                                           (parallel)
 
@@ -85,8 +86,8 @@ class Parts:
         self.x = Buffer("x", x.dtype, (self.rows, self.length), role="in")
         self.out = self.kinds.results(self.rows)
         lanes, tasks = self.lanes, self.rows * self.chunks
-        # The least key of each bucket, and of what would come after the last.
-        self.bounds = self._scratch("bounds", self.key_type, self.rows, buckets)
+        # The least key of each bucket, and one in its middle.
+        self.bounds = self._scratch("bounds", self.key_type, self.rows, 2 * buckets)
         # The keys of each chunk, bucket by bucket, and a vector behind them.
         self.parts = self._scratch("parts", self.key_type, tasks, chunk + lanes)
         # Where the part of each bucket begins in each chunk, and where the last one ends.
@@ -150,7 +151,7 @@ class Parts:
 
     def _bounds(self) -> Call:
         """Finds the rank of each sample, and keeps those that are bounds."""
-        count = SAMPLES * self.buckets
+        count, step = SAMPLES * self.buckets, SAMPLES // 2
         share = self.length // count
         width = 1 << (share.bit_length() - 1)
         samples = self._local("samples", self.key_type, count)
@@ -171,7 +172,7 @@ class Parts:
             stored.append(Store(ranks, (const(n), lane), found))
             total, more = Var("total"), Load(ranks, (const(n), u)).cast(dt.i64)
             totals.append(Carry(total, const(0), total + more, Var("rank")))
-        below, behind = ((c.result + (SAMPLES - 1)) >> _shift(SAMPLES) for c in totals)
+        below, behind = ((c.result + (step - 1)) >> (step.bit_length() - 1) for c in totals)
         each = For(v, count // self.lanes, Kind.SERIAL, (), tuple(counted))
         ranked = (
             Let(key, Load(samples, (t,))),
@@ -292,7 +293,7 @@ class Parts:
             Let(start, Load(starts, (b,))),
             Let(spare, Load(spares, (b,))),
             Let(count, Load(counts, (b,))),
-            Let(bound, Load(self.bounds, (row, b + half))),
+            Let(bound, Load(self.bounds, (row, (b + half) * 2))),
             For(v, (count + (lanes - 1)) >> self.kinds.shift, Kind.SERIAL, (split,), carries),
             Store(counts, (b,), below),
             Store(spares, (b,), spare + (others + slack)),
@@ -306,40 +307,60 @@ class Parts:
     def _buckets(self) -> Call:
         """Sorts each bucket."""
         row, b, c, again = Var("row"), Var("b"), Var("c"), Var("c")
-        start, count, at, end = Var("start"), Var("count"), Var("at"), Var("end")
+        start, spare = Var("start"), Var("spare")
         first, behind, before, after = (Var(n) for n in ("first", "behind", "before", "after"))
         low, high = Var("low", self.key_type), Var("high", self.key_type)
-        begin, here = Var("begin"), Var("here")
+        middle, begin, here = Var("middle", self.key_type), Var("begin"), Var("here")
         sums = (
             Carry(before, const(0), before + Load(self.begins, (row, b, c)), first),
             Carry(after, const(0), after + Load(self.begins, (row, b + 1, c)), behind),
         )
+        v, these, lanes = Var("v"), Var("these"), self.lanes
+        free, over, below, others = (Var(n) for n in ("free", "over", "below", "others"))
+        so_far, rest, now, then = (Var(n) for n in ("so_far", "rest", "now", "then"))
+        # Behind a part are keys of later buckets: they are not below, and the last of a vector.
+        split = Split(
+            these,
+            *(self.parts, (row * self.chunks + again, begin + v * lanes)),
+            middle,
+            *(self.keys, (row, start + so_far)),
+            *(self.keys, (row, spare + rest)),
+            lanes,
+        )
+        there = minimum(const(lanes), here - v * lanes)
+        each = (
+            Carry(so_far, free, so_far + these, now),
+            Carry(rest, over, rest + (there - these), then),
+        )
         gathered = (
             Let(begin, Load(self.begins, (row, b, again))),
             Let(here, Load(self.begins, (row, b + 1, again)) - begin),
-            self._copied(
-                here,
-                (self.keys, (row, start + at)),
-                (self.parts, (row * self.chunks + again, begin)),
-            ),
+            For(v, (here + (lanes - 1)) >> self.kinds.shift, Kind.SERIAL, (split,), each),
         )
         is_last = b.equal(self.buckets - 1)
-        one_more = Load(self.bounds, (row, minimum(b + 1, const(self.buckets - 1))))
+        one_more = Load(self.bounds, (row, minimum(b + 1, const(self.buckets - 1)) * 2))
         ranges = Ranges(self.kinds, self.keys, (row,), self.out, row, self.length)
         body: Body = (
             For(c, self.chunks, Kind.SERIAL, (), sums),
-            Let(start, first + b * (2 * self.lanes)),
-            Let(count, behind - first),
+            Let(start, first + b * (2 * lanes)),
+            Let(spare, start + self.half),
+            Let(middle, Load(self.bounds, (row, b * 2 + 1))),
             For(
                 again,
                 self.chunks,
                 Kind.SERIAL,
                 gathered,
-                (Carry(at, const(0), at + here, end),),
+                (Carry(free, const(0), now, below), Carry(over, const(0), then, others)),
             ),
-            Let(low, select(b.equal(0), Const(0, self.key_type), Load(self.bounds, (row, b)))),
+            Let(low, select(b.equal(0), Const(0, self.key_type), Load(self.bounds, (row, b * 2)))),
             Let(high, select(is_last, self.last, one_more - 1)),
-            *ranges.sorted(start, start + self.half, count, low, high, behind),
+            *ranges.sorted(
+                (
+                    (start, spare, below, low, middle - 1),
+                    (spare, start + below, others, middle, high),
+                ),
+                behind,
+            ),
         )
         given = (self.kinds.numbers, self.bounds, self.parts, self.begins)
         made, body = (self.out, self.keys), ranges.in_memory(body)
@@ -401,11 +422,6 @@ def tasks_of(rows: int, count: int, row: Var, number: Var, body: Body) -> Body:
             Let(number, apply("remainder", task, const(count))),
         )
     return (For(task, rows * count, Kind.PARALLEL, (*lets, *body)),)
-
-
-def _shift(size: int) -> int:
-    """The exponent of a power of two."""
-    return size.bit_length() - 1
 
 
 def is_few_long(x: ArrayType) -> bool:

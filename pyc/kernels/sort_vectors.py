@@ -21,7 +21,7 @@ zeros and NaN are stored again in the order in which they stand: the result is t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -181,7 +181,7 @@ class Ranges:
         self.turns = PARTS * longest.bit_length()
         self.local: list[Buffer] = []
         self.held = self._local("held", self.key_type, self.leaf)
-        waiting = self.turns + self.key_type.bits + 2
+        waiting = self.turns + self.key_type.bits + 3
         self.starts, self.spares, self.counts, self.left = (
             self._local(name, dt.i64, waiting) for name in ("starts", "spares", "counts", "left")
         )
@@ -302,17 +302,18 @@ class Ranges:
         store = Store(self.keys, (*self.row, end + lane), self.last)
         return For(lane, self.lanes, Kind.VECTOR, (store,))
 
-    def sorted(
-        self, start: Expr, spare: Expr, count: Expr, low: Expr, high: Expr, end: Expr
-    ) -> Body:
-        """Sorts the range of so many keys from `start` on, between `low` and `high`; what they
-        stand for is stored before place `end`. spare: as much memory, that is free; both have a
-        vector more. Parts ranges, the last one first, until all are in order."""
-        whole = (start, spare, count, const(self.turns), low, high)
-        return (*self._waits(const(0), *whole), self._taken(end))
+    def sorted(self, ranges: Sequence[tuple[Expr, Expr, Expr, Expr, Expr]], behind: Expr) -> Body:
+        """Sorts neighbouring ranges, the lowest first; what they stand for is stored before place
+        `behind`. Parts ranges, the last one first, until all are in order.
 
-    def _taken(self, behind: Expr) -> Stmt:
-        """Takes the last range that waits until there are no more."""
+        ranges: of each where it starts, as much memory that is free, how many keys it has, the
+        least and the greatest that it may have. Both memories have a vector more, and those of a
+        range may be free memory of the ones before it.
+        """
+        found: list[Stmt] = []
+        for n, (first, other, size, least, greatest) in enumerate(ranges):
+            whole = (first, other, size, const(self.turns), least, greatest)
+            found += self._waits(const(n), *whole)
         waiting, end, done, begin, at = (Var(n) for n in ("waiting", "end", "done", "begin", "at"))
         start, spare, count, left = (Var(n) for n in ("start", "spare", "count", "left"))
         low, high = Var("low", self.key_type), Var("high", self.key_type)
@@ -338,10 +339,10 @@ class Ranges:
         )
         after = select(is_parted, waiting + 1, select(is_long, waiting, at))
         carries = (
-            Carry(waiting, const(1), after, done),
+            Carry(waiting, const(len(ranges)), after, done),
             Carry(end, behind, select(is_parted, end, end - held), begin),
         )
-        return While(carries, waiting > 0, body)
+        return (*found, While(carries, waiting > 0, body))
 
     def _waits(
         self,
@@ -433,7 +434,8 @@ class _Rows:
         body = (
             *self.kinds.made(vectors, None, self._value, self._keep, tallies),
             *self.ranges.sorted(
-                zero, const(self.half), length, Const(0, self.kinds.type), self.kinds.last, length
+                [(zero, const(self.half), length, Const(0, self.kinds.type), self.kinds.last)],
+                length,
             ),
         )
         if tallies is not None:
