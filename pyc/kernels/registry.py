@@ -143,6 +143,8 @@ def choose(
 
 
 _sort_blocks = later("pyc.kernels.sort_blocks", "sort_blocks")
+_sort_parts = later("pyc.kernels.sort_parts", "sort_parts")
+_sort_places = later("pyc.kernels.sort_places", "sort_places")
 _sort_tasks = later("pyc.kernels.sort_tasks", "sort_tasks")
 _sort_vectors = later("pyc.kernels.sort_vectors", "sort_vectors")
 
@@ -159,9 +161,12 @@ SEQUENCES: Mapping[str, Callable[..., LaunchSequence | None]] = {
 def _sort(
     op: str, types: tuple[ArrayType, ...], target: Target, **params: Any
 ) -> LaunchSequence | None:
-    """Few long rows by several tasks each; others by vectors, where the target parts these."""
-    found: LaunchSequence | None = _sort_tasks(op, types, target, **params)
-    return found or _sort_vectors(op, types, target, **params)
+    """By vectors, where the target parts these. Few long rows by several tasks each."""
+    for way in (_sort_parts, _sort_places, _sort_tasks, _sort_vectors):
+        found: LaunchSequence | None = way(op, types, target, **params)
+        if found is not None:
+            return found
+    return None
 
 
 ON_CORES: Mapping[str, Callable[..., LaunchSequence | None]] = {

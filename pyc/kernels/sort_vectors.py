@@ -21,7 +21,8 @@ zeros and NaN are stored again in the order in which they stand: the result is t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,32 +63,125 @@ SAMPLES = (0, 2, 4, 6, 8, 10, 12, 14, 15)
 """Where the keys lie of which the middle one parts a range, in its sixteenths."""
 
 
-class _Sorter:
-    """The kernel that sorts the rows of `x`, or with `places` finds the places of their elements in
-    order: the key has the place in its lower half then, so that all keys differ."""
+class Keys:
+    """The sort keys of the elements of `x`. With `places` a key has the place of its element in
+    its lower half, so that all keys differ, and what is stored of it is the place."""
 
     def __init__(self, x: ArrayType, target: Target, *, places: bool, descending: bool) -> None:
         self.order = load("pyc.ir.ops.sort")
         self.dtype, self.length, self.descending = x.dtype, x.shape[-1], descending
         self.gives_places = places
-        self.key_type = dt.unsigned_of(x.dtype.bits * 2 if places else x.dtype.bits)
-        lanes = target.lanes(self.key_type.itemsize)
-        self.last = Const((1 << self.key_type.bits) - 1, self.key_type)
-        self.lanes, self.leaf, self.shift = lanes, LEAF * lanes, lanes.bit_length() - 1
-        self.turns = PARTS * self.length.bit_length()
-        self.half = (-(-self.length // lanes) + 1) * lanes
-        self.tasks = self.order.Tasks(x, on_stack=self.length <= self.order.STACK_ROW)
+        self.type = dt.unsigned_of(x.dtype.bits * 2 if places else x.dtype.bits)
+        self.lanes = target.lanes(self.type.itemsize)
+        self.shift = self.lanes.bit_length() - 1
+        self.last = Const((1 << self.type.bits) - 1, self.type)
         # Of each lane its number, by which networks choose: masks that LLVM knows make it merge
         # choices with the moves after them, which are then two instructions more.
-        self.places = Buffer("places", self.key_type, (lanes,), role="in", alignment=64)
-        self.out = Buffer(
-            "out", dt.i64 if places else x.dtype, (self.tasks.rows, self.length), role="inout"
-        )
-        self.keys, self.row = self.tasks.extra("keys", self.key_type, 2 * self.half)
+        self.numbers = Buffer("places", self.type, (self.lanes,), role="in", alignment=64)
+
+    @property
+    def tables(self) -> tuple[tuple[Buffer, np.ndarray[Any, Any]], ...]:
+        """The known numbers that kernels read."""
+        return ((self.numbers, np.arange(self.lanes, dtype=self.type.numpy)),)
+
+    def number(self, lane: Expr) -> Load:
+        """The number of a lane."""
+        return Load(self.numbers, (lane,))
+
+    def results(self, rows: int) -> Buffer:
+        """What is stored."""
+        dtype = dt.i64 if self.gives_places else self.dtype
+        return Buffer("out", dtype, (rows, self.length), role="inout")
+
+    @property
+    def counts_special(self) -> bool:
+        """Whether equal keys may be of elements that differ."""
+        return self.dtype.is_float and not self.gives_places
+
+    def of(self, value: Expr, place: Expr) -> Expr:
+        """The key of an element."""
+        key: Expr = self.order.sort_key(value, self.descending)
+        if self.gives_places:
+            key = (key.cast(self.type) << self.dtype.bits) | place.cast(self.type)
+        return key
+
+    def element(self, key: Expr) -> Expr:
+        """The element of a key, of zeros and NaN one of them; or its place."""
+        if self.gives_places:
+            return (key & ((1 << self.dtype.bits) - 1)).cast(dt.i64)
+        element: Expr = self.order.element_of(key, self.dtype, self.descending)
+        return element
+
+    def special(self, value: Expr, key: Expr) -> tuple[Expr, ...]:
+        """What is counted of an element: whether it is before the zeros, NaN, a negative zero, and
+        a zero."""
+        negative_zero = value.bitcast(self.type).equal(1 << (self.type.bits - 1))
+        zero = self.order.sort_key(Const(0.0, self.dtype), self.descending)
+        return key < zero, key.equal(self.last), negative_zero, key.equal(zero)
+
+    def made(
+        self,
+        vectors: int | Expr,
+        begin: Expr | None,
+        value: Callable[[Expr], Expr],
+        store: Callable[[Expr, Expr], Stmt],
+        tallies: Buffer | None,
+    ) -> Body:
+        """Stores the keys of so many vectors from place `begin` on (None: the first). value: the
+        element at a place; store: a key's, by its place; tallies: takes of each lane how many
+        elements are each of the first that `special` names, as many as it has rows. The last vector
+        of a row overlaps the one before it."""
+        lanes, v, lane, place = self.lanes, Var("v"), Var("lane"), Var("place")
+        element, key = Var("value", self.dtype), Var("key", self.type)
+        overlaps = self.length % lanes != 0
+        here = v * lanes if begin is None else begin + v * lanes
+        body: list[Stmt] = [
+            Let(place, minimum(here, self.length - lanes) if overlaps else here),
+            Let(element, value(place + lane)),
+            Let(key, self.of(element, place + lane)),
+            store(place + lane, key),
+        ]
+        carries: list[Carry] = []
+        ends: list[Stmt] = []
+        if tallies is not None:
+            is_new = Var("is_new", dt.b1)
+            if overlaps:
+                again = (here - place).cast(self.type)
+                body.append(Let(is_new, self.number(lane) >= again))
+            counted = tallies.shape[0]
+            assert isinstance(counted, int)
+            for n, test in enumerate(self.special(element, key)[:counted]):
+                before, found = Var("before", self.type), Var("found", self.type)
+                one = (test & is_new if overlaps else test).cast(self.type)
+                carries.append(Carry(before, Const(0, self.type), before + one, found))
+                ends.append(Store(tallies, (const(n), lane), found))
+        each = For(v, vectors, Kind.SERIAL, tuple(body), tuple(carries))
+        return (For(lane, lanes, Kind.VECTOR, (each, *ends)),)
+
+
+class Ranges:
+    """Sorts ranges of keys in a row of memory, and stores what they stand for.
+
+    keys, row: the memory, and which row of it; out, out_row: the same of what is stored; longest:
+    keys of a range at most.
+    """
+
+    def __init__(
+        self,
+        kinds: Keys,
+        keys: Buffer,
+        row: tuple[Expr, ...],
+        out: Buffer,
+        out_row: Expr,
+        longest: int,
+    ) -> None:
+        self.kinds, self.lanes, self.shift = kinds, kinds.lanes, kinds.shift
+        self.key_type, self.last, self.leaf = kinds.type, kinds.last, LEAF * kinds.lanes
+        self.keys, self.row, self.out, self.out_row = keys, row, out, out_row
+        self.turns = PARTS * longest.bit_length()
         self.local: list[Buffer] = []
         self.held = self._local("held", self.key_type, self.leaf)
-        self.tallies = self._local("tallies", self.key_type, 3, lanes)
-        waiting = self.turns + self.key_type.bits + 2
+        waiting = self.turns + self.key_type.bits + 3
         self.starts, self.spares, self.counts, self.left = (
             self._local(name, dt.i64, waiting) for name in ("starts", "spares", "counts", "left")
         )
@@ -99,106 +193,22 @@ class _Sorter:
         self.local.append(Buffer(name, dtype, shape, Space.STACK, alignment=64))
         return self.local[-1]
 
-    def sequence(self) -> LaunchSequence:
-        """The launch."""
-        body = (*self._keys(), *self._ranges())
-        if self.counts_special:
-            body += self._as_they_stand()
+    def in_memory(self, body: Body) -> Body:
+        """`body`, which has the buffers that a task needs."""
         for buffer in self.local:
             body = (Alloc(buffer, body),)
-        made: Kernel = self.tasks.kernel("sort_vectors", [self.places, self.out], body)
-        tables = ((self.places, np.arange(self.lanes, dtype=self.key_type.numpy)),)
-        return LaunchSequence((self.tasks.source, self.out), (Call(made, made.buffers),), tables)
-
-    # --- from and to elements
+        return body
 
     def _key(self, place: Expr) -> Load:
         return Load(self.keys, (*self.row, place))
-
-    @property
-    def counts_special(self) -> bool:
-        """Whether equal keys may be of elements that differ."""
-        return self.dtype.is_float and not self.gives_places
-
-    def _key_of(self, value: Expr, place: Expr) -> Expr:
-        key: Expr = self.order.sort_key(value, self.descending)
-        if self.gives_places:
-            key = (key.cast(self.key_type) << self.dtype.bits) | place.cast(self.key_type)
-        return key
-
-    def _element_of(self, key: Expr) -> Expr:
-        """The element of a key, of zeros and NaN one of them; or its place."""
-        if self.gives_places:
-            return (key & ((1 << self.dtype.bits) - 1)).cast(dt.i64)
-        element: Expr = self.order.element_of(key, self.dtype, self.descending)
-        return element
-
-    def _value(self, place: Expr) -> Load:
-        return Load(self.tasks.source, (self.tasks.row, place))
-
-    def _keys(self) -> Body:
-        """Stores the keys of the row; of floats it counts in each lane what `_as_they_stand` asks
-        for. The last vector overlaps the one before it."""
-        lanes, v, lane, place = self.lanes, Var("v"), Var("lane"), Var("place")
-        value, key = Var("value", self.dtype), Var("key", self.key_type)
-        overlaps = self.length % lanes != 0
-        first = minimum(v * lanes, self.length - lanes) if overlaps else v * lanes
-        body: list[Stmt] = [
-            Let(place, first),
-            Let(value, self._value(place + lane)),
-            Let(key, self._key_of(value, place + lane)),
-            Store(self.keys, (*self.row, place + lane), key),
-        ]
-        carries: list[Carry] = []
-        ends: list[Stmt] = []
-        if self.counts_special:
-            is_new = Var("is_new", dt.b1)
-            if overlaps:
-                again = (v * lanes - place).cast(self.key_type)
-                body.append(Let(is_new, Load(self.places, (lane,)) >= again))
-            negative_zero = value.bitcast(self.key_type).equal(1 << (self.key_type.bits - 1))
-            zero = self.order.sort_key(Const(0.0, self.dtype), self.descending)
-            for n, test in enumerate((key < zero, key.equal(self.last), negative_zero)):
-                before, found = Var("before", self.key_type), Var("found", self.key_type)
-                one = (test & is_new if overlaps else test).cast(self.key_type)
-                carries.append(Carry(before, Const(0, self.key_type), before + one, found))
-                ends.append(Store(self.tallies, (const(n), lane), found))
-        each = For(v, -(-self.length // lanes), Kind.SERIAL, tuple(body), tuple(carries))
-        return (For(lane, lanes, Kind.VECTOR, (each, *ends)),)
-
-    def _as_they_stand(self) -> Body:
-        """Stores zeros and NaN in the order in which they stand, where these may differ."""
-        k, (below, nan, negative) = Var("k"), (Var(n) for n in ("below", "nan", "negative"))
-        carries = []
-        for n, total in enumerate((below, nan, negative)):
-            before, one = Var("before"), Load(self.tallies, (const(n), k)).cast(dt.i64)
-            carries.append(Carry(before, const(0), before + one, total))
-        i, value = Var("i"), Var("value", self.dtype)
-        is_zero, is_nan = Var("is_zero", dt.b1), Var("is_nan", dt.b1)
-        zero_at, nan_at = Var("zero_at"), Var("nan_at")
-        places = (
-            Carry(zero_at, below, zero_at + is_zero.cast(dt.i64), Var("end")),
-            Carry(nan_at, const(self.length) - nan, nan_at + is_nan.cast(dt.i64), Var("end")),
-        )
-        store = Store(self.out, (self.tasks.row, select(is_zero, zero_at, nan_at)), value)
-        again = (
-            Let(value, self._value(i)),
-            Let(is_zero, value.equal(0.0)),
-            Let(is_nan, value.differs(value)),
-            If(is_zero | is_nan, (store,)),
-        )
-        return (
-            For(k, self.lanes, Kind.SERIAL, (), tuple(carries)),
-            If((nan + negative).differs(0), (For(i, self.length, Kind.SERIAL, again, places),)),
-        )
 
     def _elements(self, start: Expr, count: Expr) -> Body:
         """Stores the elements of the keys that are held."""
         v, lane, again, whole = Var("v"), Var("lane"), Var("lane"), Var("whole")
 
         def stored(k: Expr) -> Body:
-            element = self._element_of(Load(self.held, (k,)))
-            return (Store(self.out, (self.tasks.row, start + k), element),)
+            element = self.kinds.element(Load(self.held, (k,)))
+            return (Store(self.out, (self.out_row, start + k), element),)
 
         each = For(lane, self.lanes, Kind.VECTOR, stored(v * self.lanes + lane))
         rest = (If(whole + again < count, stored(whole + again)),)
@@ -214,7 +224,7 @@ class _Sorter:
         """Each lane with the one at `distance`: the one of the two without a bit of their places
         has the lower key then."""
         y = Shuffle(x, lane, distance)
-        is_first = (Load(self.places, (lane,)) & bit).equal(0)
+        is_first = (self.kinds.number(lane) & bit).equal(0)
         return select(is_first, minimum(x, y), maximum(x, y))
 
     def _merged_lanes(self, x: Expr, lane: Var, distance: int) -> Expr:
@@ -240,7 +250,7 @@ class _Sorter:
         body = (Store(self.held, (k,), keys(k, lane)),)
         return For(v, vectors, Kind.SERIAL, (For(lane, self.lanes, Kind.VECTOR, body),))
 
-    def _sorted(self, start: Expr, count: Expr) -> Body:
+    def _in_order(self, start: Expr, count: Expr) -> Body:
         """Holds a short range in order: vectors, then lines of twice as many at a time."""
         vectors, size, whole = Var("vectors"), Var("size"), Var("size")
         apart, over = Var("apart"), Var("apart")
@@ -292,16 +302,26 @@ class _Sorter:
         store = Store(self.keys, (*self.row, end + lane), self.last)
         return For(lane, self.lanes, Kind.VECTOR, (store,))
 
-    def _ranges(self) -> Body:
-        """Parts ranges, the last one first, until all are in order."""
+    def sorted(self, ranges: Sequence[tuple[Expr, Expr, Expr, Expr, Expr]], behind: Expr) -> Body:
+        """Sorts neighbouring ranges, the lowest first; what they stand for is stored before place
+        `behind`. Parts ranges, the last one first, until all are in order.
+
+        ranges: of each where it starts, as much memory that is free, how many keys it has, the
+        least and the greatest that it may have. Both memories have a vector more, and those of a
+        range may be free memory of the ones before it.
+        """
+        found: list[Stmt] = []
+        for n, (first, other, size, least, greatest) in enumerate(ranges):
+            whole = (first, other, size, const(self.turns), least, greatest)
+            found += self._waits(const(n), *whole)
         waiting, end, done, begin, at = (Var(n) for n in ("waiting", "end", "done", "begin", "at"))
         start, spare, count, left = (Var(n) for n in ("start", "spare", "count", "left"))
         low, high = Var("low", self.key_type), Var("high", self.key_type)
         is_parted, is_long = Var("is_parted", dt.b1), Var("is_long", dt.b1)
-        zero, held = const(0), minimum(count, self.leaf)
+        held = minimum(count, self.leaf)
         alike = self._held(LEAF, lambda k, lane: low)
         alone = (
-            If(is_long, (alike,), self._sorted(start, count)),
+            If(is_long, (alike,), self._in_order(start, count)),
             *self._elements(end - held, held),
             Store(self.counts, (at,), count - held),
         )
@@ -319,12 +339,10 @@ class _Sorter:
         )
         after = select(is_parted, waiting + 1, select(is_long, waiting, at))
         carries = (
-            Carry(waiting, const(1), after, done),
-            Carry(end, const(self.length), select(is_parted, end, end - held), begin),
+            Carry(waiting, const(len(ranges)), after, done),
+            Carry(end, behind, select(is_parted, end, end - held), begin),
         )
-        whole = (zero, const(self.half), const(self.length), const(self.turns))
-        keys = (Const(0, self.key_type), self.last)
-        return (*self._waits(zero, *whole, *keys), While(carries, waiting > 0, body))
+        return (*found, While(carries, waiting > 0, body))
 
     def _waits(
         self,
@@ -394,9 +412,100 @@ class _Sorter:
         )
 
 
+class _Rows:
+    """The kernel that sorts the rows of `x`, one after the other."""
+
+    def __init__(self, x: ArrayType, target: Target, *, places: bool, descending: bool) -> None:
+        self.kinds = Keys(x, target, places=places, descending=descending)
+        self.length, lanes = x.shape[-1], self.kinds.lanes
+        self.half = (-(-self.length // lanes) + 1) * lanes
+        order = self.kinds.order
+        self.tasks = order.Tasks(x, on_stack=self.length <= order.STACK_ROW)
+        self.out = self.kinds.results(self.tasks.rows)
+        self.keys, self.row = self.tasks.extra("keys", self.kinds.type, 2 * self.half)
+        self.ranges = Ranges(self.kinds, self.keys, self.row, self.out, self.tasks.row, self.length)
+        self.tallies = Buffer("tallies", self.kinds.type, (3, lanes), Space.STACK, alignment=64)
+
+    def sequence(self) -> LaunchSequence:
+        """The launch."""
+        zero, length = const(0), const(self.length)
+        tallies = self.tallies if self.kinds.counts_special else None
+        vectors = -(-self.length // self.kinds.lanes)
+        body = (
+            *self.kinds.made(vectors, None, self._value, self._keep, tallies),
+            *self.ranges.sorted(
+                [(zero, const(self.half), length, Const(0, self.kinds.type), self.kinds.last)],
+                length,
+            ),
+        )
+        if tallies is not None:
+            body = (Alloc(tallies, (*body, *self._as_they_stand())),)
+        body = self.ranges.in_memory(body)
+        made: Kernel = self.tasks.kernel("sort_vectors", [self.kinds.numbers, self.out], body)
+        calls = (Call(made, made.buffers),)
+        return LaunchSequence((self.tasks.source, self.out), calls, self.kinds.tables)
+
+    def _value(self, place: Expr) -> Load:
+        return Load(self.tasks.source, (self.tasks.row, place))
+
+    def _keep(self, place: Expr, key: Expr) -> Stmt:
+        return Store(self.keys, (*self.row, place), key)
+
+    def _as_they_stand(self) -> Body:
+        """Stores zeros and NaN in the order in which they stand, where these may differ."""
+        k, (below, nan, negative) = Var("k"), (Var(n) for n in ("below", "nan", "negative"))
+        carries = []
+        for n, total in enumerate((below, nan, negative)):
+            before, one = Var("before"), Load(self.tallies, (const(n), k)).cast(dt.i64)
+            carries.append(Carry(before, const(0), before + one, total))
+        again = as_they_stand(
+            self.length,
+            self._value,
+            lambda place, value: Store(self.out, (self.tasks.row, place), value),
+            below,
+            const(self.length) - nan,
+        )
+        return (
+            For(k, self.kinds.lanes, Kind.SERIAL, (), tuple(carries)),
+            If((nan + negative).differs(0), (again,)),
+        )
+
+
+def as_they_stand(
+    count: int | Expr,
+    element: Callable[[Expr], Expr],
+    store: Callable[[Expr, Expr], Stmt],
+    zeros: Expr,
+    nans: Expr,
+) -> Stmt:
+    """Stores the zeros and NaN of so many elements in the order in which they stand. element: by
+    its number; store: a value, by its place; zeros, nans: the places of the first of each."""
+    i = Var("i")
+    first = element(i)
+    value, is_zero, is_nan = Var("value", first.dtype), Var("is_zero", dt.b1), Var("is_nan", dt.b1)
+    zero_at, nan_at = Var("zero_at"), Var("nan_at")
+    places = (
+        Carry(zero_at, zeros, zero_at + is_zero.cast(dt.i64), Var("end")),
+        Carry(nan_at, nans, nan_at + is_nan.cast(dt.i64), Var("end")),
+    )
+    body = (
+        Let(value, first),
+        Let(is_zero, value.equal(0.0)),
+        Let(is_nan, value.differs(value)),
+        If(is_zero | is_nan, (store(select(is_zero, zero_at, nan_at), value),)),
+    )
+    return For(i, count, Kind.SERIAL, body, places)
+
+
 def _middle(x: Expr, y: Expr, z: Expr) -> Expr:
     """The middle one of three keys."""
     return maximum(minimum(x, y), minimum(maximum(x, y), z))
+
+
+def is_by_vectors(op: str, x: ArrayType, target: Target) -> bool:
+    """Whether the target parts vectors of the keys of such elements, in `argsort` with places."""
+    sizes = (4,) if op == "argsort" else (4, 8)
+    return target.parts_vectors and x.dtype.itemsize in sizes
 
 
 def sort_vectors(
@@ -406,9 +515,8 @@ def sort_vectors(
     the target does not part vectors of such keys."""
     (x,) = types
     places = op == "argsort"
-    sizes = (4,) if places else (4, 8)
-    if not target.parts_vectors or x.dtype.itemsize not in sizes:
+    if not is_by_vectors(op, x, target):
         return None
     if x.size < WORTH or not LEAST <= x.shape[-1] < 1 << 31:
         return None
-    return _Sorter(x, target, places=places, descending=descending).sequence()
+    return _Rows(x, target, places=places, descending=descending).sequence()

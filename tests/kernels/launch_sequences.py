@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyc.frozen import replace
-from pyc.ir.loops import Barrier, Body, Buffer, Kernel, Stmt, bodies, walk
+from pyc.ir.loops import Barrier, Body, Buffer, For, Kernel, Kind, Stmt, Store, bodies, walk
 from pyc.ir.simulate import SimulationError, run
 from pyc.ir.verify_kernel import verify
 from pyc.kernels.sequence import Call, LaunchSequence
@@ -75,4 +75,32 @@ def is_reported(sequence: LaunchSequence, arrays: Sequence[Array]) -> bool:
     return False
 
 
-__all__ = ["Kernel", "execute", "is_reported", "without_each_barrier"]
+def with_tasks_that_meet(kernel: Kernel) -> Kernel:
+    """The kernel with a task that also does the first element of the next: two tasks meet."""
+    (loop,) = kernel.body
+    assert isinstance(loop, For) and loop.kind is Kind.PARALLEL and isinstance(loop.extent, int)
+    return replace(kernel, body=(replace(loop, body=_first_place(loop.body)),))
+
+
+def _first_place(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Statements that store into the first element of memory in place of their own."""
+    found: list[Stmt] = []
+    for s in body:
+        inner = bodies(s)
+        if isinstance(s, Store) and s.buffer.role == "inout":
+            s = replace(s, index=tuple(i - i for i in s.index))
+        elif inner and hasattr(s, "body"):
+            s = replace(s, body=_first_place(inner[0]))
+        elif inner:
+            s = replace(s, then=_first_place(inner[0]), orelse=_first_place(inner[1]))
+        found.append(s)
+    return tuple(found)
+
+
+__all__ = [
+    "Kernel",
+    "execute",
+    "is_reported",
+    "with_tasks_that_meet",
+    "without_each_barrier",
+]

@@ -23,7 +23,7 @@ from pyc.ir.op import OPS
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4, Target
 from pyc.ir.text_kernel import print_kernel
 from pyc.ir.types import ArrayType
-from pyc.kernels import sort_tasks, sort_vectors
+from pyc.kernels import sort_parts, sort_vectors
 from pyc.kernels.registry import sequence_of
 from pyc.kernels.sequence import LaunchSequence
 from pyc.passes import optimise
@@ -211,8 +211,8 @@ def test_which_rows_are_sorted_so() -> None:
         assert name(shape) == name(shape, op="argsort") == ""
     assert name((worth,), dt.f16) == name((worth,), dt.f64, op="argsort") == ""
     assert name((worth,), dt.f32, X86_64_V3) == ""
-    assert name((sort_tasks.LEAST,)) == "sort_counts"
-    assert name((sort_tasks.FEW_ROWS, sort_tasks.LEAST)) == "sort_vectors"
+    assert name((sort_parts.LEAST,)) == "sort_bounds"
+    assert name((sort_parts.FEW_ROWS, sort_parts.LEAST)) == "sort_vectors"
     assert name((worth,), target=SM_90) not in ("", "sort_vectors")
 
 
