@@ -7,7 +7,7 @@
         for each group of rows: an accumulator for each row and vector of the panel over the terms
         of the block, by fma
 
-How many rows and vectors share the registers is what leaves fewest lanes idle (`_registers`). Of
+How many rows and vectors share the registers is what leaves fewest lanes idle (`register_tile`). Of
 few columns, and rows that are neighbours in memory (`a.mT @ b`), the two change sides (`turned`).
 Sums
 of a tile stay in a buffer between blocks, which are added in order, so bits depend on the operands
@@ -30,7 +30,6 @@ from pyc.ir.loops import (
     Alloc,
     Body,
     Buffer,
-    Carry,
     For,
     If,
     Kernel,
@@ -49,6 +48,8 @@ from pyc.kernels.few_columns import suits_few_columns
 from pyc.kernels.few_rows import COLUMNS
 from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
+from pyc.kernels.over_terms import over_terms
+from pyc.kernels.register_tile import register_tile
 from pyc.kernels.tasks import lanes_of
 from pyc.kernels.windows import DEPTH, View
 
@@ -73,24 +74,15 @@ PACKED_GROUPS = 16
 """Groups of rows up to which a panel is read where it lies: packing it would cost more."""
 WIDENED_GROUPS = 2
 """The same where its elements are widened each time that they are read."""
-MOST_VECTORS = 8
-"""The most vectors of a panel, for the fewest rows."""
 FILLED_GROUPS = 3
 """Groups of rows from which, up to those, the first one leaves what it reads in a panel: NumPy's
 arrays begin in the middle of a line, so each vector is in two, and rows that lie apart share sets
 of the first-level cache. Of b as large as the next is: smaller ones stay there as they are."""
 PANEL_BYTES = 3 << 14
 """The most of a panel that many groups of rows read: a first-level cache, and half of one more."""
-FAR_GROUPS = 2
-"""Groups of rows up to which it need not."""
-LATENCY = 8
-"""Accumulators that keep the units for fma busy: fewer take as long."""
-LOAD = 1 / 8
-"""What a load costs beside an fma."""
-WORTH = 0.98
-"""The part of its time to which other panels than the preferred ones must bring a product."""
-ENOUGH = 1.01
-"""Of groups of rows there are as few as take at most this many times the least time."""
+NEAR_BYTES = 1 << 15
+"""The same where vectors are whole: two fma of the widest a cycle take more from it than the cache
+behind gives, so longer panels have half the terms."""
 WIDE_TASKS = 16
 """Tasks from which panels may have four vectors and not two."""
 SET_ROWS = 6
@@ -104,6 +96,12 @@ FAR = 1 << 20
 """Bytes of a result from which its lines are asked for before they are written."""
 TERMS_AHEAD = 16
 """How many terms before its use one is asked for where the terms of a lie apart: 400 cycles."""
+TERMS_AT_ONCE = 2
+"""Terms of a packed panel that are one behind the other, in products of"""
+WRITTEN_OUT = 1 << 26
+"""so many fma and more: they take longer to compile. Four terms are no quicker."""
+STORED_LAST = 1 << 30
+"""Fma from which the last of some blocks stores results and not sums, by code of its own."""
 TOGETHER = 4
 """Columns that are packed together where they lie apart: a divisor of the lanes of any vector."""
 LINE = 64
@@ -187,41 +185,16 @@ def _is_turned(types: tuple[ArrayType, ...], dimensions: Dimensions, target: Tar
     return n <= MOST_BESIDE and n * -(-m // lanes[0]) * k + apart < m * -(-n // lanes[1]) * k
 
 
-def _registers(
-    m: int, vectors: int, preferred: int, near: int, budget: int, most: int, even: bool
-) -> tuple[int, int, int]:
-    """Groups of rows, rows of a group and vectors of a panel for `m` rows and so many vectors of
-    columns. preferred: vectors of a panel; near: those of one that stays in the first-level cache,
-    which many groups read; budget: registers for accumulators; most: rows; even: groups without
-    idle rows are preferred to fewer ones."""
-
-    def cut(width: int) -> tuple[float, int, int, int]:
-        fewest = -(-m // min(budget // width, most))
-        cuts = []
-        for groups in range(fewest, 2 * fewest + 1):
-            rows = -(-m // groups)
-            step = max(rows * width + LOAD * (rows + width), LATENCY)
-            cuts.append((groups * -(-vectors // width) * step, groups, rows, width))
-        enough = [c for c in cuts if c[0] <= min(cuts)[0] * ENOUGH]
-        return next((c for c in enough if even and c[1] * c[2] == m), enough[0])
-
-    plain = cut(preferred)
-    others = [cut(width) for width in range(1, MOST_VECTORS + 1)]
-    best = min(
-        (c for c in others if c[3] <= max(near, preferred) or c[1] <= FAR_GROUPS),
-        key=lambda c: c[0],
-    )
-    return (best if best[0] < WORTH * plain[0] else plain)[1:]
-
-
 @frozen()
 class _Ends:
     """Whether a block of terms is the first (its sums start at 0), and the last (its sums are the
-    result); added: its sums are added to those of the tile."""
+    result, which is stored); added: its sums are added to those of the tile; ahead: whether results
+    come of the tile's sums behind it, whose lines are asked for. Conditions: they tell blocks."""
 
     first: bool = False
-    last: bool = False
+    last: Expr | bool = False
     added: bool = False
+    ahead: Expr | bool = False
 
 
 @frozen()
@@ -276,7 +249,7 @@ class _Nest:
         most = SET_ROWS if self._rows_share_sets() else budget
         preferred = 4 if wide and self.along and tiles * (vectors // 4) >= WIDE_TASKS else 2
         near = PANEL_BYTES // (self.depth * self.lanes * self.accumulator.itemsize)
-        groups, self.rows, width = _registers(
+        groups, self.rows, width = register_tile(
             tile, vectors, preferred, near, budget, most, self.k < FEW_TERMS
         )
         self.width = width * self.lanes
@@ -284,10 +257,18 @@ class _Nest:
         self.panels = -(-self.n // self.width)
         in_place = PACKED_GROUPS if b.dtype is self.accumulator else WIDENED_GROUPS
         self.packs = self.across or groups > in_place
+        panel = self.depth * self.width * self.accumulator.itemsize
+        if self.packs and target.whole_vectors and panel > NEAR_BYTES and self.k > DEPTH:
+            self.depth //= 2
         far = self.panels > 1 and self.depth * self.n * self.accumulator.itemsize > PANEL_BYTES
         self.fills = not self.packs and groups >= FILLED_GROUPS and far
+        work = self.m * self.n * self.k * self.parts * prod(self.batch)
+        self.at_once = TERMS_AT_ONCE if self.packs and work >= WRITTEN_OUT else 1
+        lines = self.at_once > 1 and self.along
+        self.run = LINE // a.dtype.itemsize if lines else self.at_once
         self.product = result or a.dtype
         self.epilogue = epilogue
+        self.stores_last = work >= STORED_LAST and self._is_light()
         out_type = self.product if epilogue is None else epilogue.value.dtype
         free = (*shape.rows, self.n)
         free = free[::-1] if self.turned else free
@@ -345,14 +326,20 @@ class _Nest:
         else:
             body += self._each_sum(lambda row, lane: (self._sum(row, lane, self._zero()),))
             block = Var("block")
-            inner = self._block(at, block * self.depth, self.depth, _Ends())
+            last = False if rest else apply("eq", block, const(blocks - 1))
+            inner = self._block(at, block * self.depth, self.depth, self._behind(last))
             body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
             if rest:
-                body += self._block(at, const(blocks * self.depth), rest, _Ends())
-        body += self._each_sum(
-            lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
-        )
+                body += self._block(at, const(blocks * self.depth), rest, self._behind(True))
+        if not self.stores_last or (blocks == 1 and not rest):
+            body += self._each_sum(
+                lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
+            )
         return (Alloc(self.sums, self._with_buffers(at, body)),)
+
+    def _behind(self, last: Expr | bool) -> _Ends:
+        """What is behind one of some blocks, or of all that a loop has."""
+        return _Ends(last=last if self.stores_last else False, ahead=last)
 
     def _task_of_parts(self, at: _At) -> Body:
         """A task of a sum of products."""
@@ -421,39 +408,65 @@ class _Nest:
         packed = self._pack(at, start, count) if self.packs else []
         group = Var("group")
         inner = self._multiply(at, group, start, count, ends)
-        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, (inner,))]
+        each = [*self._group_ahead(at, group, ends), inner]
+        return [*packed, For(group, self.tile // self.rows, Kind.SERIAL, tuple(each))]
+
+    def _group_ahead(self, at: _At, group: Expr, ends: _Ends) -> list[Stmt]:
+        """Brings the lines of a group's results closer, before they are copied from the sums."""
+        if ends.ahead is False or not self._results_are_far():
+            return []
+        line = LINE // self.out.dtype.itemsize
+        row, number = Var("row"), Var("number")
+        column = at.column + number * line + (line - 1)
+        place = self._place(at, group * self.rows + row, column)
+        lines = For(number, self.width // line, Kind.SERIAL, (Prefetch(self.out, place),))
+        rows = For(row, self.rows, Kind.SERIAL, (lines,))
+        return [rows if ends.ahead is True else If(ends.ahead, (rows,))]
 
     def _multiply(self, at: _At, group: Expr, start: Expr, count: int, ends: _Ends) -> Stmt:
         """The rows of a group of a tile times the panel."""
-        lane, k = Var("lane"), Var("k")
+        lane = Var("lane")
         first = group * self.rows
         row = [first + r for r in range(self.rows)]
-        names = [Var(f"s{r}", self.accumulator) for r in range(self.rows)]
-        results = [Var(f"e{r}", self.accumulator) for r in range(self.rows)]
         column = at.column + lane
-        term: Expr = Load(self.panel, (k, lane))
-        if not self.packs and not self.fills:
-            term = self._element(self.b, 1, at, column, start + k)
-        carried = []
+        initial = [self._zero() if ends.first else Load(self.sums, (r, lane)) for r in row]
+
+        def added(k: Expr, sums: list[Expr]) -> tuple[Body, list[Expr]]:
+            ahead, b = self._term(at, group, start, k, lane)
+            a = (self._element(self.a, 0, at, self._row(at, r), start + k) for r in row)
+            return ahead, [fma(x, b, total) for x, total in zip(a, sums, strict=True)]
+
+        def before(k: Expr, terms: int) -> Body:
+            return self._rows_ahead(at, row[0], start + k, terms) if self.packs else ()
+
+        terms, results = over_terms(count, self.run, self.at_once, before, added, initial)
+        stored: list[Stmt] = []
+        summed: list[Stmt] = []
         for r in range(self.rows):
-            x = self._element(self.a, 0, at, self._row(at, row[r]), start + k)
-            initial = self._zero() if ends.first else Load(self.sums, (row[r], lane))
-            carried.append(Carry(names[r], initial, fma(x, term, names[r]), results[r]))
-        ahead = self._rows_ahead(at, row, start + k) if self.packs else self._ahead(at, start + k)
-        if self.fills:
-            fill = Store(self.panel, (k, lane), self._element(self.b, 1, at, column, start + k))
-            ahead = (If(apply("eq", group, const(0)), (*ahead, fill)),)
-        body = self._results_ahead(at, row) if ends.last else []
-        body.append(For(k, count, Kind.SERIAL, ahead, tuple(carried)))
-        for r in range(self.rows):
-            if ends.last:
-                body += self._result(at, row[r], lane, results[r])
-            else:
-                here = (row[r], lane)
-                total = Load(self.sums, here) + results[r] if ends.added else results[r]
-                body.append(self._sum(*here, total))
+            here = (row[r], lane)
+            total = Load(self.sums, here) + results[r] if ends.added else results[r]
+            stored += self._result(at, row[r], lane, results[r])
+            summed.append(self._sum(*here, total))
+        body = [*terms]
+        if ends.last is True:
+            body = [*(() if ends.ahead else self._results_ahead(at, row)), *terms, *stored]
+        elif ends.last is False:
+            body += summed
+        else:
+            body.append(If(ends.last, tuple(stored), tuple(summed)))
         inside = tuple(body) if self.packs else self._inside(column, tuple(body))
         return For(lane, self.width, Kind.VECTOR, inside)
+
+    def _term(self, at: _At, group: Expr, start: Expr, k: Expr, lane: Expr) -> tuple[Body, Expr]:
+        """The k-th term of a block: what is done before it is multiplied, and its element of b."""
+        if self.packs:
+            return (), Load(self.panel, (k, lane))
+        element = self._element(self.b, 1, at, at.column + lane, start + k)
+        ahead = self._ahead(at, start + k)
+        if not self.fills:
+            return ahead, element
+        fill = If(apply("eq", group, const(0)), (*ahead, Store(self.panel, (k, lane), element)))
+        return (fill,), Load(self.panel, (k, lane))
 
     def _row(self, at: _At, row: Expr) -> Expr:
         """The number of a row of a tile in a; of the last one for those beyond."""
@@ -474,11 +487,15 @@ class _Nest:
         columns = range(line - 1, self.width, line)
         return tuple(Prefetch(self.b, self._where(1, batch, first + c, term)) for c in columns)
 
+    def _results_are_far(self) -> bool:
+        """Whether no cache is likely to hold the lines of a result, which are runs of a row."""
+        nbytes = prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize
+        return nbytes >= FAR and not self.turned
+
     def _results_ahead(self, at: _At, rows: list[Expr]) -> list[Stmt]:
         """Brings the lines of a group's results closer, which come from memory while its terms are
         multiplied: a store that finds no line holds up those behind it."""
-        nbytes = prod(n for n in self.out.shape if isinstance(n, int)) * self.out.dtype.itemsize
-        if nbytes < FAR or self.turned:
+        if not self._results_are_far():
             return []
         line = LINE // self.out.dtype.itemsize
         return [
@@ -492,23 +509,24 @@ class _Nest:
         free = (at.row + row, column) if self.row_axes else (column,)
         return (*at.batch, *(free[::-1] if self.turned else free))
 
-    def _rows_ahead(self, at: _At, rows: list[Expr], term: Expr) -> Body:
-        """Brings what follows of a closer: the next group's rows, each a run of its own in memory;
-        where a term is a run, the terms to come of these rows."""
+    def _rows_ahead(self, at: _At, row: Expr, term: Expr, terms: int) -> Body:
+        """Brings what follows of a closer, once for so many terms: the next group's rows, each a
+        run of its own in memory; where a term is a run, the terms to come of these rows."""
         if self.k < DEPTH:
             return ()
+        last = const(self.rows - 1)
+        places: list[tuple[Expr, Expr]]
         if self.along:
             # Each row's line once in as many terms as a line has: loads would wait for more.
             line = LINE // self.a.dtype.itemsize
-            turn = apply("remainder", term, const(line))
-            last = const(self.rows - 1)
-            some = [minimum(turn + first, last) for first in range(0, self.rows, line)]
-            places = [(rows[0] + self.rows + row, term - turn) for row in some]
+            turn: Expr = apply("remainder", term, const(line)) if terms == 1 else const(0)
+            some = range(0, self.rows, line if terms == 1 else 1)
+            rows = [minimum(turn + first, last) if terms == 1 else const(first) for first in some]
+            places = [(row + self.rows + r, term - turn) for r in rows]
         else:
-            places = [(row, term + TERMS_AHEAD) for row in (rows[0], rows[-1])]
-        return tuple(
-            Prefetch(self.a, self._where(0, at.batch, at.row + row, k)) for row, k in places
-        )
+            ends = (row, row + last)
+            places = [(r, term + k + TERMS_AHEAD) for k in range(terms) for r in ends]
+        return tuple(Prefetch(self.a, self._where(0, at.batch, at.row + r, k)) for r, k in places)
 
     def _pack(self, at: _At, start: Expr, count: int) -> list[Stmt]:
         """The block's terms of a panel, zero beyond the last column."""

@@ -346,10 +346,61 @@ def asked_for(m: int, k: int, n: int, dimensions: Any = PLAIN, batch: int = 0) -
 def test_what_comes_from_far_is_asked_for() -> None:
     """Rows of the next group and terms to come of a large a, the next panel of b, and lines of a
     result that no cache holds; nothing where all lies near."""
-    assert asked_for(2000, 1000, 400) == {"a"}
+    assert asked_for(2000, 1000, 400) == {"a", "out"}
+    assert asked_for(600, 1000, 400) == {"a"}
     assert asked_for(400, 1000, 400, TURNED) == {"a"}
     assert asked_for(2000, 20, 2000) == {"out"}
     assert asked_for(24, 200, 400) == {"b"}
     assert not asked_for(24, 20, 64) - {"b"}
     assert not asked_for(400, 20, 64)
     assert asked_for(64, 64, 32, BATCHED, batch=7) == {"b"}, "the next matrix"
+
+
+def written_out(m: int, k: int, n: int, dimensions: Any = PLAIN) -> bool:
+    """Whether some terms of a product of float32 are one behind the other."""
+    a = (k, m) if dimensions is TURNED else (m, k)
+    types = ArrayType(a, dt.f32), ArrayType((k, n), dt.f32)
+    kernel = matmul(types, X86_64_V4_FP16, dimensions=dimensions)
+    return any(isinstance(s, For) and s.kind is Kind.UNROLL for s in walk(kernel.body))
+
+
+def test_terms_of_large_products_are_written_out() -> None:
+    """Small ones take less to run than the code would to compile; b that is read where it lies has
+    more to do at each term."""
+    assert written_out(512, 512, 512) and written_out(512, 512, 512, TURNED)
+    assert not written_out(256, 256, 256)
+    assert not written_out(64, 2048, 2048), "not packed"
+
+
+def test_long_panels_have_half_the_terms_where_vectors_are_whole() -> None:
+    """They stay in the first-level cache; narrow ones, and those of other processors, did."""
+    assert depth(2048, 2048, 2048, X86_64_V4_FP16) == 128
+    assert depth(2048, 2048, 2048, X86_64_V4) == 256
+    assert depth(512, 512, 512, X86_64_V4_FP16) == 256
+    assert depth(2048, 256, 2048, X86_64_V4_FP16) == 256, "one block: no sums are stored"
+
+
+def depth(m: int, k: int, n: int, target: Target) -> object:
+    """Terms of a packed panel of a product of float32."""
+    types = ArrayType((m, k), dt.f32), ArrayType((k, n), dt.f32)
+    kernel = matmul(types, target, dimensions=PLAIN)
+    (panel,) = (
+        s.buffer for s in walk(kernel.body) if isinstance(s, Alloc) and s.buffer.name == "panel"
+    )
+    return panel.shape[0]
+
+
+@pytest.mark.parametrize(
+    ("m", "k", "n", "columns"),
+    [(300, 519, 501, "along"), (300, 512, 501, "across"), (1030, 1041, 1034, "along")],
+)
+def test_large_products_have_the_bits_of_their_rows(m: int, k: int, n: int, columns: str) -> None:
+    """Terms one behind the other, blocks of any length and results that leave registers at the end
+    of the last one change no order; a few rows are a product without any of these."""
+    b = sample(k, n) if columns == "along" else sample(n, k).T
+    for a in (sample(m, k), sample(k, m).T):
+        whole = jit(lambda x, y: np.maximum(x @ y + y[0], 0))(a, b)
+        for first in (0, m // 2, m - 13):
+            some = jit(lambda x, y: np.maximum(x @ y + y[0], 0))(a[first : first + 13], b)
+            assert np.array_equal(whole[first : first + 13], some)
+        assert np.allclose(whole, np.maximum(a @ b + b[0], 0), atol=1e-2)
