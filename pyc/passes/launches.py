@@ -37,6 +37,8 @@ from pyc.reasons import Reason
 Product = later("pyc.kernels.both_sides", "Product")
 both_sides = later("pyc.kernels.both_sides", "both_sides")
 is_lapack = later("pyc.ir.routines", "is_lapack")
+lu = later("pyc.kernels.lu", "lu")
+lu_solve = later("pyc.kernels.lu_solve", "lu_solve")
 schedule_blocks = later("pyc.passes.schedule_blocks", "schedule_blocks")
 small_matrices = later("pyc.kernels.small_matrices", "small_matrices")
 solvers = later("pyc.kernels.solvers", "solvers")
@@ -325,6 +327,18 @@ class Launches(Slots):
         if small is not None:
             self.decisions.append(Decision(Reason.KERNEL_NEST, self.numbers[eqn], small.name))
             self.run(scope, eqn, small, slots)
+            return
+        nest = lu_solve(types, self.target) if eqn.op.name == "lu_solve" else None
+        if nest is not None:
+            self.decisions.append(Decision(Reason.KERNEL_NEST, self.numbers[eqn], "lu_solve"))
+            self.sequence(scope, eqn, nest, slots)
+            return
+        nest = lu(types, self.target) if eqn.op.name == "lu" else None
+        if nest is not None:
+            self.decisions.append(Decision(Reason.KERNEL_NEST, self.numbers[eqn], "lu"))
+            if slots[0] != slots[1]:
+                scope.steps.append(Copy(slots[1], slots[0]))
+            self.sequence(scope, eqn, nest, slots[1:])
             return
         assert eqn.op.routine is not None
         step = eqn.op.routine(types, **eqn.params)
