@@ -36,9 +36,9 @@ WIDE = 128
 WHOLE = 256
 """The order up to which there is one block."""
 LEAST_ORDER = 48
-LEAST_WORK = 1 << 20
-"""Products of all matrices, three times, at least: the code takes some 100 ms longer to compile
-than the call of a routine, and saves 10 us for each million."""
+LEAST_WORK = 1 << 24
+"""Products of all matrices, three times, at least (one of order 256): the code takes some 100 ms
+longer to compile than the call of a routine, and saves 10 us for each million."""
 PARALLEL_WORK = 1 << 20
 SMALL = 2.0**-1000
 """Pivots below it are scaled before their reciprocals are taken, which might overflow."""

@@ -1,5 +1,5 @@
-"""The places of the sorted elements of few long rows on a CPU, of 64 bits: sorts by vectors of keys
-that have the place, or the rank so far, in their lower bits.
+"""The places of few long rows of 64 bits in order: sorts of keys that have the place in their lower
+bits, or the rank so far.
 
     place_ranges   each task finds the least and the greatest sort key of a chunk        (parallel)
     place_keys     the keys of a row less its least one, as many lower bits as there is room for

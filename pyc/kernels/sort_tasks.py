@@ -1,5 +1,6 @@
-"""Sorting few long rows by tasks on a CPU: the radix sort of `ir/ops/sort.py`, chunk by chunk,
-where `sort_parts` and `sort_places` do not sort them by vectors.
+"""Sorting few long rows by tasks on a CPU: the radix sort of `ir/ops/sort.py`, chunk by chunk.
+
+It sorts what `sort_parts` and `sort_places` do not sort by vectors.
 
 A row is cut into chunks, in number by its length alone. Byte by byte of the keys, lowest first:
 

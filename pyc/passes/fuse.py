@@ -120,18 +120,21 @@ class _Fuser:
         # A reduction to no elements that is joined with others is read by nothing.
         kept = (
             g
-            for g in in_order(self.groups, self.target)
+            for g in in_order(self.groups, self.graph, self.walker, self.target)
             if g.opaque or g.outputs or 0 not in g.domain
         )
         return Fusion(
             *(tuple(kept), frozenset(self.stored), tuple(self.decisions), self.walker),
-            tuple(a for a in self.apart.values() if not self._is_pair(a)),
+            tuple(a for a in self.apart.values() if not self._is_together(a)),
         )
 
-    def _is_pair(self, apart: Apart) -> bool:
-        """Whether the two are apart in name only: one pass over a matrix does both."""
-        partner = self.groups[apart.maker].partner
-        return partner is not None and partner.number == apart.reader
+    def _is_together(self, apart: Apart) -> bool:
+        """Whether the two are apart in name only: one nest does both."""
+        for group in self.groups:
+            numbers = [group.number, *(g.number for g in group.followers)]
+            if apart.maker in numbers and apart.reader in numbers:
+                return True
+        return False
 
     def _decide(self, eqn: Eqn, reason: Reason, details: str) -> None:
         self.decisions.append(Decision(reason, self.number[eqn], details))

@@ -29,7 +29,8 @@ class Group:
     """One kernel to be; see `fuse`. `reads` are of values made outside. operands: the arrays
     that an opaque equation reads; sum: of contractions, of which `opaque` is one, that it makes;
     epilogue: the value that a contraction's kernel stores in place of its own result, element by
-    element; partner: the group that comes next, if one pass over a matrix does both (`pairs`)."""
+    element; followers: the groups that come next, which are done with it: the other side of a
+    matrix (`pairs`), or a row program and a product of its result (`between`)."""
 
     domain: tuple[int, ...] = ()
     reduced: tuple[int, ...] = ()
@@ -39,7 +40,7 @@ class Group:
     operands: tuple[Value, ...] = ()
     sum: Sum | None = None
     epilogue: Value | None = None
-    partner: Group | None = None
+    followers: tuple[Group, ...] = ()
     reads: list[Read] = field(default_factory=list)
     needs: set[int] = field(default_factory=set)
     work: Work = field(default_factory=Work)

@@ -24,6 +24,7 @@ from pyc.ir.types import ArrayType
 from pyc.ir.visit import Rewriter
 from pyc.kernels.registry import choose, sequence_of
 from pyc.kernels.sequence import Around, LaunchSequence, Routine, Solved
+from pyc.passes.between import outer, scheduled_rows
 from pyc.passes.fusion import Decision, Group
 from pyc.passes.lower import Epilogue, Lowered, lower, lower_epilogue, lower_update
 from pyc.passes.nest import Stage
@@ -35,6 +36,7 @@ from pyc.reasons import Reason
 
 # What few programs need.
 Product = later("pyc.kernels.both_sides", "Product")
+around_rows = later("pyc.kernels.around_rows", "around_rows")
 both_sides = later("pyc.kernels.both_sides", "both_sides")
 is_lapack = later("pyc.ir.routines", "is_lapack")
 lu = later("pyc.kernels.lu", "lu")
@@ -300,6 +302,39 @@ class Launches(Slots):
             self.logical.append(kernel)
             stage = Stage(kernel, tuple(range(len(kernel.buffers))))
             self._stages(scope, group.opaque, [stage], kernel, places)
+
+    def around(self, scope: Scope, first: Group, rows: Group, second: Group) -> bool:
+        """Adds two products and the row program between them as one nest; whether that is done: not
+        if the row program is no sequence of rows, or the result lies where something is read."""
+        eqn, last = first.opaque, second.opaque
+        assert eqn is not None and last is not None
+        lowered = lower(
+            *(scope.graph, scope.fusion, scope.walker, rows, "rows", self.site), has_calls=True
+        )
+        (scores,) = first.outputs
+        program = scheduled_rows(lowered.kernel, lowered.inputs.index(scores), self.target)
+        if program is None:
+            return False
+        self._results_of(scope, second)
+        epilogue, between = self._epilogue(scope, second)
+        others = [v for v in lowered.inputs if v is not scores]
+        a, b, *given = self._places(scope, (*first.operands, *others, *between))
+        c, out = self._places(scope, (second.operands[1], second.outputs[0]))
+        if out in (a, b, c, *given):
+            return False
+        of_b, of_c, kernel = around_rows(
+            outer(first), program, outer(second, epilogue), self.target
+        )
+        details = f"{kernel.name}: blocks of rows go through two products and what is between them"
+        for e in (eqn, last):
+            self.decisions.append(Decision(Reason.KERNEL_NEST, self.numbers[e], details))
+        panels = [self._scratch(copy.buffers[1]) for copy in (of_b, of_c)]
+        self.run(scope, eqn, of_b, [b, panels[0]])
+        self.run(scope, last, of_c, [c, panels[1]])
+        self.logical.append(kernel)
+        stage = Stage(kernel, tuple(range(len(kernel.buffers))))
+        self._stages(scope, last, [stage], kernel, [a, *given, out, *panels])
+        return True
 
     def _results_of(self, scope: Scope, group: Group) -> None:
         """Gives the results of a group buffers."""

@@ -158,11 +158,10 @@ class _Planner(Launches):
         for value, slot in zip(graph.results, results, strict=True):
             if value not in scope.slot:
                 self._want(scope, value, slot)
-        second: Group | None = None
+        done = 0
         for number, group in enumerate(scope.fusion.groups):
-            if group is not second:
-                self._group(scope, number, group)
-            second = group.partner
+            if number >= done:
+                done = number + self._group(scope, number, group)
         for value, slot in zip(graph.results, results, strict=True):
             source = self.where(scope, value)
             if source != slot:
@@ -177,28 +176,43 @@ class _Planner(Launches):
                 return  # the loop decides which of its buffers is the result's
             scope.wanted.setdefault(link, slot)
 
-    def _group(self, scope: Scope, number: int, group: Group) -> None:
+    def _group(self, scope: Scope, number: int, group: Group) -> int:
+        """Adds a group; how many are done, with those that follow it."""
         eqn = group.opaque
         self.now = self.numbers[eqn or scope.walker.producer[group.outputs[0]]]
         before = len(self.kernels)
-        self._steps(scope, number, group, eqn)
+        together = (group, *group.followers)
+        if len(together) == 3 and not self.around(scope, group, *group.followers):
+            together = (group,)
+        if len(together) < 3:
+            self._steps(scope, number, group, eqn, together)
         if self._trail is not None:
-            cuts = [before, *(() if group.partner is None else (before + 1,)), len(self.kernels)]
-            for each, start, stop in zip((group, group.partner), cuts, cuts[1:], strict=False):
-                assert each is not None
+            end = len(self.kernels)
+            cuts = [before, *range(before + 1, before + len(together)), end]
+            if len(together) == 3:  # panels of both products, and then what does it all
+                together = (together[0], together[2], together[1])
+            for each, start, stop in zip(together, cuts, cuts[1:], strict=False):
                 kernels = range(start, stop)
                 made = Made(each, scope.fusion, kernels, scope.owner, self.numbers)
                 self._trail.append(made)
+        return len(together)
 
-    def _steps(self, scope: Scope, number: int, group: Group, eqn: Eqn | None) -> None:
+    def _steps(
+        self,
+        scope: Scope,
+        number: int,
+        group: Group,
+        eqn: Eqn | None,
+        together: tuple[Group, ...],
+    ) -> None:
         if eqn is None:
             self.loops(scope, number, group)
         elif eqn.op.kind is Kind.CONTROL:
             self._control(scope, number, eqn)
         elif eqn.op.in_place is not None:
             self.update(scope, number, group, eqn)
-        elif group.partner is not None:
-            self.pair(scope, group, group.partner)
+        elif len(together) > 1:
+            self.pair(scope, *together)
         else:
             self.opaque(scope, number, group, eqn)
 

@@ -2,7 +2,7 @@
 
 Takes the groups of a Graph with what they need, returns them in an order in which the two of a pair
 follow each other: first `a @ x`, then `v @ a`, which nothing between them makes anything for. The
-first one has the other as its `partner`. Targets with blocks have no such kernel.
+first one has the other as its follower. Targets with blocks have no such kernel.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pyc.forks import later
-from pyc.ir.graph import Value
+from pyc.ir.graph import Graph, Value
 from pyc.ir.target import Target
+from pyc.passes.between import closure, find_between
 from pyc.passes.fusion import Group
+from pyc.passes.reads import Walker
 
 # What few programs need.
 side_of = later("pyc.kernels.both_sides", "side_of")
@@ -23,11 +25,15 @@ NEAREST = 4
 """Products with a matrix from the other side that one is tried with, the nearest first."""
 
 
-def in_order(groups: Sequence[Group], target: Target | None) -> list[Group]:
-    """Groups with each after what it needs, otherwise in order of creation, pairs side by side."""
+def in_order(
+    groups: Sequence[Group], graph: Graph, walker: Walker, target: Target | None
+) -> list[Group]:
+    """Groups with each after what it needs, otherwise in order of creation, followers behind the
+    group that they follow."""
     needs = {g.number: set(g.needs) for g in groups}
     if target is not None and not target.has_blocks:
         _pair(groups, needs, target)
+        find_between(groups, needs, graph, walker, target)
     order: list[Group] = []
     done: set[int] = set()
     for start in range(len(groups)):
@@ -37,8 +43,7 @@ def in_order(groups: Sequence[Group], target: Target | None) -> list[Group]:
             if k in done:
                 continue
             if ready:
-                partner = groups[k].partner
-                together = [groups[k]] if partner is None else [groups[k], partner]
+                together = [groups[k], *groups[k].followers]
                 done.update(g.number for g in together)
                 order += together
                 continue
@@ -67,7 +72,7 @@ def _pair(groups: Sequence[Group], needs: dict[int, set[int]], target: Target) -
                 if dependent and not may_follow(matrix.type, target):
                     continue
                 if _may_meet(first, second, needs):
-                    first.partner = second
+                    first.followers = (second,)
                     columns.remove(second)
                     needs[first.number] |= needs[second.number] - {first.number}
                     needs[second.number].add(first.number)
@@ -85,17 +90,7 @@ def _side(group: Group) -> str:
 def _may_meet(first: Group, second: Group, needs: dict[int, set[int]]) -> bool:
     """Whether nothing that the second one needs comes after the first one, but itself, or the
     other way round."""
-    if second.number in _closure(first.number, needs):
+    if second.number in closure(first.number, needs):
         return False
     others = needs[second.number] - {first.number}
-    return not any(first.number in _closure(k, needs) for k in others)
-
-
-def _closure(start: int, needs: dict[int, set[int]]) -> set[int]:
-    """Groups that one needs, itself included."""
-    seen, stack = {start}, [start]
-    while stack:
-        for k in needs[stack.pop()] - seen:
-            seen.add(k)
-            stack.append(k)
-    return seen
+    return not any(first.number in closure(k, needs) for k in others)
