@@ -122,7 +122,11 @@ def choose(
             nest_params["start"] = added.start
         elif nest is None:
             generic = contraction(types, epilogue, **params, windows=(added.a, added.b))
-            return Choice("contraction, read where they lie", generic, False, ())
+            for nest in NESTS:
+                if nest.blocks is target.has_blocks:
+                    refused.append((nest.name, nest.refusal(nest_types, dimensions, target)))
+            name = "contraction, read where they lie"
+            return Choice(name, generic, False, tuple(refused))
         else:
             assert nest.windows, "`sums` has asked"
             name, build = nest.name, nest.build

@@ -13,7 +13,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
-from pyc.interpreter import WEAK, bind1
+from pyc.interpreter import WEAK, bind1, is_tracing
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.numpy.core import (
@@ -106,11 +106,11 @@ def sum(x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> 
 
 def _complex_sum(x: Any, axis: Any, keepdims: bool) -> Any:
     """Sums of the parts. Along other axes than the last one, whose elements are neighbours, parts
-    are too."""
+    are too: in a trace these are columns, with the same bits; an operation at a time is not."""
     shape = shape_of(x)
     rank = len(shape)
     axes = reduced_axes("sum", axis, rank)
-    if not axes or rank - 1 in axes:
+    if not axes or rank - 1 in axes or not is_tracing():
         return bind1("complex", *(sum(part(x), axis, keepdims=keepdims) for part in (real, imag)))
     pairs = bind1("view_as_real", x)
     along = bind1("reshape", pairs, shape=(*shape[:-1], 2 * shape[-1]))
