@@ -187,13 +187,17 @@ def with_copies(signature: Signature, args: tuple[Any, ...]) -> tuple[Any, ...] 
     takes these. None if there are none, or if the caller gives some up."""
     if signature.donates:
         return None
-    found: dict[int, Any] = {}
-    for k, x in enumerate(args):
-        if type(x) is np.ndarray and why_copied(x) is not None and id(x) not in found:
-            if k in signature.static_positions or dt.of(x.dtype) is None:
-                return None
-            found[id(x)] = dense(x, signature.names.positional(k))
-    return tuple(found.get(id(x), x) for x in args) if found else None
+    copied = {
+        id(x): k
+        for k, x in reversed([*enumerate(args)])
+        if type(x) is np.ndarray and why_copied(x) is not None
+    }
+    if not copied or any(
+        k in signature.static_positions or dt.of(args[k].dtype) is None for k in copied.values()
+    ):
+        return None
+    found = {n: dense(args[k], signature.names.positional(k)) for n, k in copied.items()}
+    return tuple(found.get(id(x), x) for x in args)
 
 
 def _is_on_cpu(x: Any) -> bool:

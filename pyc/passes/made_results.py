@@ -13,7 +13,7 @@ from collections.abc import Collection
 
 from pyc.ir.graph import Eqn, Graph, Value
 from pyc.ir.op import Kind
-from pyc.passes.reads import units_dropped
+from pyc.passes.reads import array_of, units_dropped
 
 
 def with_made_results(graph: Graph, donated: Collection[int]) -> Graph:
@@ -23,7 +23,7 @@ def with_made_results(graph: Graph, donated: Collection[int]) -> Graph:
     producer = {out: e for e in graph.eqns for out in e.outs}
     results = list(graph.results)
     for k, value in enumerate(graph.results):
-        made = _source(value, producer)
+        made = array_of(value, producer)
         if made is value or made in results or results.count(value) > 1:
             continue
         if made.type in given or value.type in given:
@@ -32,13 +32,6 @@ def with_made_results(graph: Graph, donated: Collection[int]) -> Graph:
         if other_axes and made.shape and value.shape and _is_made(made, producer):
             results[k] = made
     return Graph(graph.params, graph.eqns, tuple(results))
-
-
-def _source(value: Value, producer: dict[Value, Eqn]) -> Value:
-    """What `value` is under other axes."""
-    while (eqn := producer.get(value)) is not None and eqn.op.relabels:
-        value = eqn.args[0]
-    return value
 
 
 def _is_made(value: Value, producer: dict[Value, Eqn]) -> bool:

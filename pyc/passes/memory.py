@@ -183,6 +183,8 @@ class _Planner(Launches):
         before = len(self.kernels)
         together = (group, *group.followers)
         if len(together) == 3 and not self.around(scope, group, *group.followers):
+            details = "the rows between two products are not one after the other, or in place"
+            self.decisions.append(Decision(Reason.FUSION_OWN_KERNEL, self.now, details))
             together = (group,)
         if len(together) < 3:
             self._steps(scope, number, group, eqn, together)

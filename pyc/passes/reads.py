@@ -7,7 +7,7 @@ that two reads are compared by identity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pyc.frozen import frozen
@@ -53,6 +53,13 @@ def reduced_positions(eqn: Eqn) -> tuple[int, ...]:
 def units_index(shape: tuple[int, ...], index: Index) -> Index:
     """The part of an index that lies along axes of extent other than 1."""
     return tuple(e for d, e in zip(shape, index, strict=True) if d != 1)
+
+
+def array_of(value: Value, producer: Mapping[Value, Eqn]) -> Value:
+    """What lies in memory as `value` would, under other axes: reshaping moves no element."""
+    while (eqn := producer.get(value)) is not None and eqn.op.relabels:
+        value = eqn.args[0]
+    return value
 
 
 class Walker:
@@ -172,12 +179,8 @@ class Walker:
         return [(update, index), *((i, inner) for i in indices)]
 
     def array_of(self, value: Value) -> Value:
-        """What lies in memory as `value` would, under other axes: reshaping moves no element."""
-        maker = self.producer.get(value)
-        while maker is not None and maker.op.relabels:
-            value = maker.args[0]
-            maker = self.producer.get(value)
-        return value
+        """See `array_of`."""
+        return array_of(value, self.producer)
 
     def arrays_of(self, eqn: Eqn) -> tuple[Value, ...]:
         """The arrays that an opaque equation reads for its arguments. A kernel of its own reads
