@@ -4,7 +4,6 @@ to write; loops of the program where there can be."""
 from __future__ import annotations
 
 import functools
-import time
 import traceback
 from pathlib import Path
 from types import ModuleType
@@ -288,12 +287,11 @@ def copies_in_loops(plan: Any) -> list[int]:
 
 @pytest.mark.parametrize("name", ["heat_of_a_thousand_steps", "heat_augmented", "two_buffers"])
 def test_a_time_loop_is_one_native_loop_without_copies(name: str) -> None:
-    """A thousand steps take no longer to compile than one; arrays change in place or swap."""
+    """A thousand steps are no more to compile than one; arrays change in place or swap."""
     args = (np.linspace(0, 1, 10_000), 1000)[: getattr(programs, name).__code__.co_argcount]
-    begin = time.process_time()  # other processes may have the processors
     lowered = pyc.jit(getattr(programs, name)).lower(*args)
-    pyc.jit(getattr(programs, name))(*args)
-    assert time.process_time() - begin < 1
+    assert len(lowered.as_text("graph").splitlines()) < 60
+    assert len(lowered.plan.kernels) < 10
     assert len(loops_of(lowered.plan.steps)) == 1
     assert copies_in_loops(lowered.plan) == []
 
