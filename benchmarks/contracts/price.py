@@ -1,13 +1,14 @@
 """What the contracts cost on the CPU: pyc beside the best free schedules of the same programs.
 
-    python -m benchmarks.contracts.price [--quick] [--json FILE]
+    python -m benchmarks.contracts.price [--quick] [--only ROW,...] [--json FILE]
 
 Sum, softmax and layer norm of float32 along the last axis, the first axis and over all elements,
 rows of 1 to 1 M, in arrays of 4 and 64 MB. A free kernel (`reduction/`) is LLVM text that adds in
 any order and loops as it likes; the best of several is taken. It has pyc's arithmetic ("contract":
 one rounding for each quotient, exp of any argument) or the fastest ("fast": a reciprocal, exp of
 what softmax asks for). Every kernel is checked against float64 first; one thread, widest vectors;
-ratios are medians of neighbouring timings.
+ratios are medians of neighbouring timings. `--only` takes rows as
+"softmax first 256x4096,sum last".
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from benchmarks.contracts.reduction.kernels import (
     first_axis_programs as first_axis_texts,
 )
 from benchmarks.contracts.reduction.timing import Call, Compiler, Ratio, compare, seconds
-from benchmarks.runner import options, publish
+from benchmarks.runner import parser, publish
 from pyc.runtime.threads import threads
 
 Array = np.ndarray[Any, Any]
@@ -161,7 +162,10 @@ def shapes(quick: bool) -> list[tuple[tuple[int, int], tuple[str, ...]]]:
 
 
 def main() -> None:
-    given = options(__doc__)
+    made = parser(__doc__)
+    made.add_argument("--only", metavar="ROW,...", default="", help="rows that begin with one")
+    given = made.parse_args()
+    only = tuple(row.strip() for row in given.only.split(","))
     compiler = Compiler()
     budget = 0.3 if given.quick else 1.0
     print(
@@ -171,12 +175,18 @@ def main() -> None:
     records: list[Record] = []
     with threads(1):
         for shape, axes in shapes(given.quick):
-            price = Price(compiler, shape, budget)
-            for program in PROGRAMS:
-                for axis in axes:
-                    for found in price.records(program, axis):
-                        print(found.line(), flush=True)
-                        records.append(found)
+            wanted = [
+                (program, axis)
+                for program in PROGRAMS
+                for axis in axes
+                if f"{program} {axis} {shape[0]}x{shape[1]}".startswith(only)
+            ]
+            price = Price(compiler, shape, budget) if wanted else None
+            for program, axis in wanted:
+                assert price is not None
+                for found in price.records(program, axis):
+                    print(found.line(), flush=True)
+                    records.append(found)
     publish(given, [asdict(r) for r in records])
 
 

@@ -1,6 +1,6 @@
 """A reduction over the rows of columns, in the documented order (`ir/order.py`), as sweeps.
 
-The rows of a lane, which are 128 apart, are added four at a time to 128 sums per column; these
+The rows of a lane, which are 128 apart, are added eight at a time to a sum for each lane; these
 become the 16 kept lanes of the chunk, and these meet those of the chunks before in a binary
 counter. Kept lanes and aligned blocks of chunks do not meet before the end, so both can be tasks of
 their own. A reduction whose order cannot show takes its rows as they come.

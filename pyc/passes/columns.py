@@ -20,6 +20,7 @@ from pyc.ir.expr import Expr, Var, apply, const, minimum
 from pyc.ir.loops import Body, Buffer, For, Kind, Let, Reduce, Stmt
 from pyc.ir.order import KEEP
 from pyc.ir.visit import renamed
+from pyc.passes.ahead import next_rows_asked_for
 from pyc.passes.column_reduction import FEW_OF_LARGE, ColumnReduction, Join, is_flat
 from pyc.passes.elements import Elements, Found, positions
 from pyc.passes.nest import (
@@ -47,6 +48,9 @@ PACKED_FROM = 1 << 23
 PACKED_ROW = 1 << 8
 """Bytes of one row of such a tile at least: pieces of rows that are far apart come from memory half
 as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
+PACKED_PIECE = 1 << 10
+"""Bytes that are enough for one row of such a tile: what few rows have of more columns would leave
+the first cache. Half of it takes longer where rows do not begin with a line of the caches."""
 SHORT_BYTES = 1 << 14
 """Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
 PIECE_BYTES = 1 << 10
@@ -54,6 +58,9 @@ PIECE_BYTES = 1 << 10
 for each step, and nothing lies in memory between them."""
 REGIONS_PIECE_BYTES = 1 << 11
 """The same of a program of several regions."""
+ASKED_BYTES = 1 << 11
+"""Bytes of one row of a tile from which the next row is asked for while one is divided and stored:
+processors foresee those that are shorter."""
 TASKS = 8
 """Tiles that are enough tasks. Half of them are, of a program of several regions in the caches, if
 more would have rows of less than `ROW_BYTES`: each row is then a tenth slower to begin with."""
@@ -204,7 +211,10 @@ class ColumnProgram:
             return list(sweeps.placed(at, column).body(here))
 
         vectors = sweeps.sweep(tile, body, once=once, straight=True)
-        swept = For(row, count, Kind.SERIAL, tuple(vectors))
+        each: Sequence[Stmt] = vectors
+        if not self.held and tile.size * sweeps.itemsize >= ASKED_BYTES:
+            each = next_rows_asked_for(vectors, self.nest, row, 1)
+        swept = For(row, count, Kind.SERIAL, tuple(each))
         outside = (Loop(block, blocks),) if blocks > 1 else ()
         return Step("_rows", tile, outside, (swept,), ())
 
@@ -229,7 +239,8 @@ def held_columns(
     kept = columns * prod(x.extent for x in outer)
     if one * kept < PACKED_FROM:
         return None
-    size = min(PACKED_BYTES // one, columns)
+    enough = max(SHORT_BYTES // one, PACKED_PIECE // min(b.dtype.itemsize for b in held))
+    size = min(PACKED_BYTES // one, enough, columns)
     if parallel:
         size = min(size, kept // TASKS)
     least = PACKED_ROW // min(b.dtype.itemsize for b in held)

@@ -7,17 +7,20 @@ kept lanes of each column in an array. All lanes of a chunk have a sum first; th
 from __future__ import annotations
 
 from pyc.ir.expr import Expr, Var, const, minimum
-from pyc.ir.loops import For, If, Kind, Let, Stmt
+from pyc.ir.loops import Body, For, If, Kind, Let, Stmt
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.passes.column_elements import AT_ONCE, ColumnElements
 from pyc.passes.elements import Components
 from pyc.passes.reduction import ROWS, At
 from pyc.passes.sweeps import Each, Held, Tile
 
-FAR_BYTES = 1 << 23
-"""Bytes of input from which rows come from memory, in several streams at once."""
-IN_ORDER_BYTES = 1 << 16
-"""Bytes of the sums of all lanes of a tile up to which rows are taken as they come."""
+IN_ORDER_BYTES = 3 << 13
+"""Bytes of the sums of all lanes of a tile up to which rows are taken as they come: so many stay in
+a first cache of 32 KB beside the rows."""
+TOGETHER_BYTES = 1 << 17
+"""The same up to which all lanes have a sum at a time, so that neighbouring rows are read one after
+the other. What takes more is summed one kept lane at a time: its eight sums stay in the first
+cache, and rows are long enough to begin anywhere."""
 
 
 def in_order(reduction: ColumnElements, tile: Tile) -> bool:
@@ -53,8 +56,11 @@ class KeptLanes:
         local = reduction.arrays
         types = reduction.types
         sweeps = reduction.sweeps
-        self.sums = sweeps.local("sums", types, ROWS * self.size, tile, local)
         self.in_order = in_order(reduction, tile)
+        wide = LANES * tile.size * sweeps.itemsize > TOGETHER_BYTES
+        self.one_by_one = wide and kept == KEEP
+        self.together = 1 if self.one_by_one else self.size
+        self.sums = sweeps.local("sums", types, ROWS * self.together, tile, local)
         if per > 1:
             self.levels = sweeps.local("level", types, per.bit_length() * self.size, tile, local)
 
@@ -95,29 +101,42 @@ class KeptLanes:
         last = 0 if self.kept == KEEP else rows % KEEP
         slots = ROWS if rows - last >= LANES else -(-rows // KEEP)
         base = number * CHUNK
-        fill = self._sums_in_order if self.in_order else self._sums_by_lane
-        body = fill(base, rows - last, slots)
         kept = Var("b")
 
         def meet(at: Expr, column: Expr) -> list[Stmt]:
-            places = [kept + k * self.size for k in range(slots)]
+            first: Expr = const(0) if self.one_by_one else kept
+            places = [first + k * self.together for k in range(slots)]
             sums = [self.sums.load(p, at, column) for p in places]
             return self._put(kept, c, at, column, self.counter.tree(sums))
 
-        meeting = For(kept, self.size, Kind.SERIAL, tuple(self.sweep(meet)))
+        met = tuple(self.sweep(meet))
+        if self.one_by_one:
+            each = self._sums_of(kept, base, rows - last, slots)
+            return [For(kept, self.size, Kind.SERIAL, (*each, *met))]
+        fill = self._sums_in_order if self.in_order else self._sums_by_lane
+        body = fill(base, rows - last, slots)
+        meeting = For(kept, self.size, Kind.SERIAL, met)
         return [*body, *self._rest(base, rows - last, last), meeting]
 
     def _sums_by_lane(self, base: Expr, rows: int, slots: int) -> list[Stmt]:
         """The sums of all lanes over `rows` rows of a chunk from `base` on, lane by lane."""
-        full, part = divmod(rows, LANES)
-        i, b, lane = Var("i"), Var("b"), Var("lane")
-        slot = i * self.size + b
-        each = self._sum(slot, base + lane, full)
-        if part:
-            each = [If(lane < part, tuple(self._sum(slot, base + lane, full + 1)), tuple(each))]
-        bind = Let(lane, i * KEEP + (self.first + b))
-        inner = For(b, self.size, Kind.SERIAL, (bind, *each))
+        i, b = Var("i"), Var("b")
+        inner = For(b, self.size, Kind.SERIAL, self._sum_of(i * self.size + b, i, b, base, rows))
         return [For(i, slots, Kind.SERIAL, (inner,))]
+
+    def _sums_of(self, b: Expr, base: Expr, rows: int, slots: int) -> list[Stmt]:
+        """The same of the lanes of kept lane b."""
+        i = Var("i")
+        return [For(i, slots, Kind.SERIAL, self._sum_of(i, i, b, base, rows))]
+
+    def _sum_of(self, slot: Expr, i: Expr, b: Expr, base: Expr, rows: int) -> Body:
+        """The sum of the i-th lane of kept lane b."""
+        full, part = divmod(rows, LANES)
+        lane = Var("lane")
+        each = self._sum(slot, base, lane, full)
+        if part:
+            each = [If(lane < part, tuple(self._sum(slot, base, lane, full + 1)), tuple(each))]
+        return (Let(lane, i * KEEP + (self.first + b)), *each)
 
     def _sums_in_order(self, base: Expr, rows: int, slots: int) -> list[Stmt]:
         """The same, the rows as they come: memory is then one stream where the rows of a lane are
@@ -175,16 +194,11 @@ class KeptLanes:
         vector = For(lane, sweeps.width, Kind.VECTOR, (If(at < columns, body),))
         return [For(v, -(-columns // sweeps.width), Kind.SERIAL, (vector,))]
 
-    def _sum(self, slot: Expr, first: Expr, count: int) -> list[Stmt]:
-        """Sweeps that leave the left fold of `count` elements, LANES apart, in a slot of `sums`."""
-        reduction = self.reduction
-        sweeps = reduction.sweeps
-        at_once = AT_ONCE
-        if not reduction.cheap and self.tile.size > sweeps.width:
-            if not reduction.elements.before:
-                at_once = ROWS
-            elif self.n * sweeps.kept * sweeps.itemsize < FAR_BYTES:
-                at_once = 1  # a quarter of the code, and as fast in the caches
+    def _sum(self, slot: Expr, base: Expr, lane: Var, count: int) -> list[Stmt]:
+        """Sweeps that leave the left fold of the `count` elements of a lane in a slot of `sums`."""
+        reduction, first = self.reduction, base + lane
+        stored, narrow = reduction.elements.before, self.tile.size <= reduction.sweeps.width
+        at_once = AT_ONCE if stored or (narrow and not reduction.cheap) else ROWS
         result: list[Stmt] = []
         for start in range(0, max(count, 1), at_once):
             these = min(at_once, count - start)
@@ -194,7 +208,7 @@ class KeptLanes:
                     return self.sums.store(slot, at, column, self.counter.neutral)
                 before = self.sums.load(slot, at, column) if start else None
                 row = first + start * LANES if start else first
-                inside, total = self.reduction.fold(row, LANES, these, at, column, before)
+                inside, total = reduction.fold(row, LANES, these, at, column, before)
                 return [*inside, *self.sums.store(slot, at, column, total)]
 
             result += self.sweep(body)

@@ -20,6 +20,8 @@ from pyc.passes.sweeps import Held, Tile
 DIRECT = 768
 """Elements of a row up to which kept lanes are reduced like this if the rows do not fit together:
 some lanes at a time, so that 8 rows are read at once."""
+FOLLOWED = 16
+"""Rows of one sweep at most if they do: 64 are more streams than a processor follows."""
 LEAVES = (0, 4, 2, 6, 1, 5, 3, 7)
 """Rows of a kept lane's lanes in the order of their tree by halves."""
 
@@ -66,11 +68,9 @@ class OneChunk:
     def _lane(self, slot: Expr, lane: Expr, count: int) -> list[Stmt]:
         """A kept lane: the `count` elements that are KEEP apart, those of each lane in order. In
         one sweep, or in several that read few rows each, over neighbours in the tree of lanes."""
-        if count <= ROWS or self.together:
-            groups: list[tuple[int, ...]] = [LEAVES]
-        else:
-            lanes = 1 << (ROWS // -(-count // ROWS)).bit_length() - 1
-            groups = [LEAVES[k : k + lanes] for k in range(0, ROWS, lanes)]
+        most = FOLLOWED if self.together else ROWS
+        lanes = 1 << (most // max(-(-count // ROWS), 1)).bit_length() - 1
+        groups = [LEAVES[k : k + lanes] for k in range(0, ROWS, lanes)]
         result: list[Stmt] = []
         for number, group in enumerate(groups):
             last = number == len(groups) - 1

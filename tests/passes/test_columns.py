@@ -12,7 +12,7 @@ import pyc.numpy as pnp
 from pyc.backends.oracle import run_plan
 from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
-from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Store, expressions, walk
+from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Prefetch, Store, expressions, walk
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import (
@@ -22,6 +22,7 @@ from pyc.passes import (
     kept_lanes,
     optimise,
     schedule,
+    sweeps,
 )
 from pyc.passes.memory import plan
 from tests.passes.programs import awkward_arguments, graph_of, ones, planned
@@ -122,11 +123,14 @@ def test_several_launches_keep_all_bits(
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
 @pytest.mark.parametrize("rows", [200, 900, 1030, 1300])
+@pytest.mark.parametrize("together", [0, 1 << 30])
 def test_lanes_one_by_one_keep_all_bits(
-    name: str, rows: int, monkeypatch: pytest.MonkeyPatch
+    name: str, rows: int, together: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As where the sums of all lanes of a tile are too many to take rows in order."""
+    """As where the sums of all lanes of a tile are too many to take rows in order, or to have all
+    at a time."""
     monkeypatch.setattr(kept_lanes, "IN_ORDER_BYTES", 0)
+    monkeypatch.setattr(kept_lanes, "TOGETHER_BYTES", together)
     for work in (1, 1 << 60):
         monkeypatch.setattr(schedule, "TASK_WORK", work)
         check(name, rows, COLUMNS[rows % 4 // 2], X86_64_V4)
@@ -305,8 +309,7 @@ def check_program(function: Callable[..., Any], *shape: int) -> Kernel:
 def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As where the rows come from memory: no load stands behind the store of another row."""
-    monkeypatch.setattr(kept_lanes, "FAR_BYTES", 0)
+    """No load stands behind the store of another row."""
     monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
     for rows in (600, 1030):
         (kernel,) = check("softmax", rows, 140, X86_64_V4)
@@ -316,7 +319,7 @@ def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
         assert several and all(kinds == sorted(kinds) for kinds in several)
 
 
-@pytest.mark.parametrize(("width", "in_order"), [(16, True), (128, True), (160, False)])
+@pytest.mark.parametrize(("width", "in_order"), [(16, True), (48, True), (64, False)])
 def test_rows_of_few_columns_come_in_order(
     width: int, in_order: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -325,10 +328,48 @@ def test_rows_of_few_columns_come_in_order(
     monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
     (kernel,) = planned(softmax, ones(1024, width)).plan.kernels
     loops = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
-    exponentials = [s for s in loops if sum(isinstance(x, Store) for x in s.body) == 2]
-    assert len(exponentials) == (1 if in_order else CHUNK // LANES)
+    at_once = 1 if in_order else column_elements.AT_ONCE
+    exponentials = [s for s in loops if sum(isinstance(x, Store) for x in s.body) == at_once + 1]
+    assert len(exponentials) == (1 if in_order else CHUNK // LANES // at_once)
     written_out = any(isinstance(s, For) and s.kind is Kind.UNROLL for s in walk(kernel.body))
     assert written_out == (width == 16), "up to four vectors"
+
+
+@pytest.mark.parametrize(("width", "slots"), [(256, LANES), (1024, LANES // KEEP)])
+def test_sums_of_lanes_of_wide_tiles_stay_in_the_first_cache(
+    width: int, slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One kept lane at a time; rows of a kilobyte are read one after the other instead."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 << 60)
+    (kernel,) = planned(lambda x: x.sum(axis=0), ones(2048, width)).plan.kernels
+    (sums,) = (s.buffer for s in walk(kernel.body) if isinstance(s, Alloc) and _is_sums(s.buffer))
+    assert sums.shape == (slots * width + sweeps.PAD,)
+
+
+def _is_sums(buffer: Buffer) -> bool:
+    return buffer.name.startswith("sums")
+
+
+def test_tiles_of_few_rows_stay_in_the_first_cache() -> None:
+    """A held tile of 16 rows has no more than a kilobyte of each; 512 rows fill half a megabyte."""
+    for rows, columns_ in ((16, 1 << 18), (512, 1 << 13)):
+        (kernel,) = planned(softmax, ones(rows, columns_)).plan.kernels
+        (held,) = (
+            s.buffer
+            for s in walk(kernel.body)
+            if isinstance(s, Alloc) and s.buffer.name.startswith("packed")
+        )
+        assert held.shape == (rows * (columns.PACKED_PIECE // 4) + sweeps.PAD,)
+
+
+@pytest.mark.parametrize(
+    ("shape", "asks"), [((256, 4096), True), ((10485, 100), False), ((4096, 4096), False)]
+)
+def test_rows_that_are_stored_ask_for_the_next(shape: tuple[int, int], asks: bool) -> None:
+    """Not those that processors foresee, nor those that lie beside the program."""
+    kernels = planned(layer_norm, ones(*shape), ones(shape[1])).plan.kernels
+    found = {s.buffer.role for k in kernels for s in walk(k.body) if isinstance(s, Prefetch)}
+    assert found == ({"in", "out"} if asks else set())
 
 
 @pytest.mark.parametrize(("width", "at_once"), [(16, 8), (24, 4), (32, 4), (160, 4)])
