@@ -24,8 +24,13 @@ from pyc.ir.target import Target
 SCALE = "llvm.x86.avx512.mask.scalef"
 RANGE = "llvm.x86.avx512.mask.range"
 PAIRS = "llvm.x86.avx512bf16.dpbf16ps"
+SUMS = "llvm.x86.avx512.psad.bw.512"
+"""Sums of differences of bytes."""
+AHEAD = 512
+"""Bytes from where a part of a vector is stored to what is fetched for later ones: a processor does
+not foresee stores."""
 COMPRESS = "llvm.x86.avx512.mask.compress"
-INTRINSICS = (SCALE, RANGE, PAIRS, COMPRESS, "llvm.ctpop")
+INTRINSICS = (SCALE, RANGE, PAIRS, SUMS, COMPRESS, "llvm.ctpop")
 _OFFSET = {dt.f32: 1.5 * 2.0**23 + 254, dt.f64: 1.5 * 2.0**52 + 2046}
 """What `scale` adds to its exponent."""
 _CURRENT_ROUNDING = 4
@@ -102,18 +107,30 @@ def split(builder: Builder, bound: Value, places: Sequence[str], lanes: int) -> 
     vector, flags = register_type(bound.dtype, lanes), f"<{lanes} x i1>"
     source, *targets = places
     elements = builder.emit(f"load {vector}, {source}")
-    bounds = spread(builder, bound, lanes)
+    around = builder.placement(bound.scope)
+    bounds = spread(builder, bound, lanes, around)
     less = {"float": "fcmp olt", "int": "icmp slt", "uint": "icmp ult"}[bound.dtype.kind]
     below = builder.emit(f"{less} {vector} {elements}, {bounds}")
-    others = builder.emit(f"xor {flags} {below}, splat (i1 true)")
+    # All lanes, in a way that LLVM does not see: it would compare again for the others rather than
+    # turn the flags, which is work for the one port that packs.
+    numbers, integers = "<64 x i8>", f"<{lanes} x i{512 // lanes}>"
+    sums = builder.intrinsic(SUMS, "<8 x i64>", [numbers, numbers])
+    same = f"{numbers} {builder.emit(f'bitcast {vector} {bounds} to {numbers}', around)}"
+    zeros = builder.emit(f"{sums}({same}, {same})", around)
+    zeros = builder.emit(f"bitcast <8 x i64> {zeros} to {integers}", around)
+    all_lanes = builder.emit(f"icmp eq {integers} {zeros}, zeroinitializer", around)
+    others = builder.emit(f"xor {flags} {below}, {all_lanes}")
     name = f"{COMPRESS}.{suffix(vector)}"
     head = builder.intrinsic(name, vector, [vector, vector, flags])
     parts = [
         builder.emit(f"{head}({vector} {elements}, {vector} zeroinitializer, {flags} {mask})")
         for mask in (below, others)
     ]
+    fetch = builder.intrinsic("llvm.prefetch.p0", "void", ["ptr", *["i32"] * 3])
     for part, target in zip(parts, targets, strict=True):
         builder.line(f"store {vector} {part}, {target}")
+        ahead = builder.emit(f"getelementptr i8, {target.split(',')[0]}, i64 {AHEAD}")
+        builder.line(f"{fetch}(ptr {ahead}, i32 0, i32 3, i32 1)")
     bits = builder.emit(
         f"zext i{lanes} {builder.emit(f'bitcast {flags} {below} to i{lanes}')} to i64"
     )
@@ -121,12 +138,12 @@ def split(builder: Builder, bound: Value, places: Sequence[str], lanes: int) -> 
     return builder.emit(f"{head}(i64 {bits})")
 
 
-def spread(builder: Builder, x: Value, lanes: int) -> str:
+def spread(builder: Builder, x: Value, lanes: int, scope: Scope) -> str:
     """The register of a scalar in all lanes."""
     vector = register_type(x.dtype, lanes)
-    first = builder.emit(f"insertelement {vector} poison, {x}, i64 0")
+    first = builder.emit(f"insertelement {vector} poison, {x}, i64 0", scope)
     zeros = f"<{lanes} x i32> zeroinitializer"
-    return builder.emit(f"shufflevector {vector} {first}, {vector} poison, {zeros}")
+    return builder.emit(f"shufflevector {vector} {first}, {vector} poison, {zeros}", scope)
 
 
 def scalar_instruction(

@@ -5,7 +5,8 @@
                    the middle bound, the parts by the middle bounds of theirs, and so on; the parts
                    are stored side by side, and where each begins                       (parallel)
     sort_buckets   each task brings the parts of a bucket together, in two ranges about a bound in
-                   the middle, and sorts these                                          (parallel)
+                   the middle, and sorts these; then those of the next one, in the same memory
+                                                                                        (parallel)
     sort_special   where a row has negative zeros or NaN, each task stores its zeros and NaN as
                    they stand                                                           (parallel)
 
@@ -53,6 +54,8 @@ BYTES = 1 << 17
 """Bytes of the keys of a chunk, and of a bucket, at most where buckets are few enough."""
 BUCKETS = (16, 128)
 """Buckets of a row at least, and at most."""
+SEVERAL = 4
+"""Buckets that a task sorts at most; as many tasks as the fewest buckets are left."""
 SAMPLES = 8
 """Samples of a row for each bucket, a power of two: a bucket has as many keys as expected, give or
 take a third."""
@@ -305,8 +308,13 @@ class Parts:
         )
 
     def _buckets(self) -> Call:
-        """Sorts each bucket."""
+        """Sorts each bucket. A task sorts some neighbouring ones in the same memory, which lies in
+        the caches of a core then."""
         row, b, c, again = Var("row"), Var("b"), Var("c"), Var("c")
+        group, u, k, memory, so_many = (Var(n) for n in ("group", "u", "k", "memory", "before"))
+        several = max(min(SEVERAL, self.buckets // BUCKETS[0]), 1)
+        more = Load(self.begins, (row, group * several, k))
+        until = Carry(so_many, const(0), so_many + more, memory)
         start, spare = Var("start"), Var("spare")
         first, behind, before, after = (Var(n) for n in ("first", "behind", "before", "after"))
         low, high = Var("low", self.key_type), Var("high", self.key_type)
@@ -342,7 +350,7 @@ class Parts:
         ranges = Ranges(self.kinds, self.keys, (row,), self.out, row, self.length)
         body: Body = (
             For(c, self.chunks, Kind.SERIAL, (), sums),
-            Let(start, first + b * (2 * lanes)),
+            Let(start, memory + group * (2 * lanes)),
             Let(spare, start + self.half),
             Let(middle, Load(self.bounds, (row, b * 2 + 1))),
             For(
@@ -363,8 +371,13 @@ class Parts:
             ),
         )
         given = (self.kinds.numbers, self.bounds, self.parts, self.begins)
+        body = (
+            For(k, self.chunks, Kind.SERIAL, (), (until,)),
+            For(u, several, Kind.SERIAL, (Let(b, group * several + u), *body)),
+        )
         made, body = (self.out, self.keys), ranges.in_memory(body)
-        return self._called("sort_buckets", given, made, self.buckets, (row, b), body)
+        count = self.buckets // several
+        return self._called("sort_buckets", given, made, count, (row, group), body)
 
     def _special(self) -> Call:
         """Stores zeros and NaN in the order in which they stand, where these may differ."""

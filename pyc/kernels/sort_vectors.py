@@ -3,7 +3,7 @@
     keys      the unsigned sort keys of a row, in memory of the task's own
     part      a range of keys is parted by a bound: vector by vector, what is less moves down in the
               range, the others go to a second range
-    leaf      a short range is sorted by networks of vectors
+    leaf      a short range is sorted by networks of vectors (`sort_networks`)
     elements  what the keys of a range that is in order stand for
 
 The upper part comes first, so that what is behind a range is never needed again: whole vectors are
@@ -29,7 +29,7 @@ import numpy as np
 from pyc.forks import load
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Const, Expr, Load, Shuffle, Var, const, maximum, minimum, select
+from pyc.ir.expr import Const, Expr, Load, Var, const, maximum, minimum, select
 from pyc.ir.loops import (
     Alloc,
     Body,
@@ -40,6 +40,7 @@ from pyc.ir.loops import (
     Kernel,
     Kind,
     Let,
+    Prefetch,
     Space,
     Split,
     Stmt,
@@ -49,6 +50,7 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.sequence import Call, LaunchSequence
+from pyc.kernels.sort_networks import Networks
 
 LEAST = 32
 """Elements of a row at least; ranks are counted in shorter ones."""
@@ -57,8 +59,8 @@ WORTH = 1 << 14
 take some 100 us more for each call of so many."""
 PARTS = 2
 """Times as many turns as halving takes, in which a range is parted by its keys."""
-LEAF = 16
-"""Vectors of a range that networks sort at most."""
+LEAF = 32
+"""Vectors of a range that networks sort at most: 8, 16 or 32."""
 SAMPLES = (0, 2, 4, 6, 8, 10, 12, 14, 15)
 """Where the keys lie of which the middle one parts a range, in its sixteenths."""
 
@@ -176,11 +178,13 @@ class Ranges:
         longest: int,
     ) -> None:
         self.kinds, self.lanes, self.shift = kinds, kinds.lanes, kinds.shift
-        self.key_type, self.last, self.leaf = kinds.type, kinds.last, LEAF * kinds.lanes
+        self.key_type, self.last = kinds.type, kinds.last
+        self.leaf = LEAF * self.lanes
         self.keys, self.row, self.out, self.out_row = keys, row, out, out_row
         self.turns = PARTS * longest.bit_length()
         self.local: list[Buffer] = []
         self.held = self._local("held", self.key_type, self.leaf)
+        self.networks = Networks(self.held, LEAF, self.lanes, kinds.number)
         waiting = self.turns + self.key_type.bits + 3
         self.starts, self.spares, self.counts, self.left = (
             self._local(name, dt.i64, waiting) for name in ("starts", "spares", "counts", "left")
@@ -206,93 +210,42 @@ class Ranges:
         """Stores the elements of the keys that are held."""
         v, lane, again, whole = Var("v"), Var("lane"), Var("lane"), Var("whole")
 
-        def stored(k: Expr) -> Body:
-            element = self.kinds.element(Load(self.held, (k,)))
-            return (Store(self.out, (self.out_row, start + k), element),)
+        def stored(vector: Expr, lane: Expr) -> Body:
+            key = Load(self.held, (self.networks.row(vector) * self.lanes + lane,))
+            place = start + vector * self.lanes + lane
+            return (Store(self.out, (self.out_row, place), self.kinds.element(key)),)
 
-        each = For(lane, self.lanes, Kind.VECTOR, stored(v * self.lanes + lane))
-        rest = (If(whole + again < count, stored(whole + again)),)
+        each = For(lane, self.lanes, Kind.VECTOR, stored(v, lane))
+        rest = (If(whole * self.lanes + again < count, stored(whole, again)),)
         return (
             For(v, count >> self.shift, Kind.SERIAL, (each,)),
-            Let(whole, (count >> self.shift) * self.lanes),
+            Let(whole, count >> self.shift),
             For(again, self.lanes, Kind.VECTOR, rest),
         )
 
-    # --- networks
-
-    def _exchanged(self, x: Expr, lane: Var, distance: int, bit: int) -> Expr:
-        """Each lane with the one at `distance`: the one of the two without a bit of their places
-        has the lower key then."""
-        y = Shuffle(x, lane, distance)
-        is_first = (self.kinds.number(lane) & bit).equal(0)
-        return select(is_first, minimum(x, y), maximum(x, y))
-
-    def _merged_lanes(self, x: Expr, lane: Var, distance: int) -> Expr:
-        """Groups of 2 * distance lanes in order that ascend and descend, or the other way."""
-        while distance:
-            x = self._exchanged(x, lane, distance, distance)
-            distance //= 2
-        return x
-
-    def _sorted_lanes(self, x: Expr, lane: Var) -> Expr:
-        """A vector in order."""
-        half = 1
-        while half < self.lanes:
-            x = self._exchanged(x, lane, 2 * half - 1, half)
-            x = self._merged_lanes(x, lane, half // 2)
-            half *= 2
-        return x
-
-    def _held(self, vectors: int | Expr, keys: Callable[[Expr, Var], Expr]) -> Stmt:
-        """Holds so many vectors. keys: of the places from the first on, and the lane."""
-        v, lane = Var("v"), Var("lane")
-        k = v * self.lanes + lane
-        body = (Store(self.held, (k,), keys(k, lane)),)
-        return For(v, vectors, Kind.SERIAL, (For(lane, self.lanes, Kind.VECTOR, body),))
+    def _fetched(self, start: Expr, count: Expr) -> Body:
+        """Fetches the memory of elements, which are stored when keys are in order; not of a short
+        row, which follows the one before it."""
+        if self.keys.space is Space.STACK:
+            return ()
+        v = Var("v")
+        fetch = Prefetch(self.out, (self.out_row, start + v * self.lanes))
+        return (For(v, (count + (self.lanes - 1)) >> self.shift, Kind.SERIAL, (fetch,)),)
 
     def _in_order(self, start: Expr, count: Expr) -> Body:
-        """Holds a short range in order: vectors, then lines of twice as many at a time."""
-        vectors, size, whole = Var("vectors"), Var("size"), Var("size")
-        apart, over = Var("apart"), Var("apart")
-        halves = (Carry(apart, size >> 1, apart >> 1, over),)
+        """Holds a short range in order."""
 
-        def merged(k: Expr, lane: Var) -> Expr:
-            return self._merged_lanes(Load(self.held, (k,)), lane, self.lanes // 2)
+        def key(place: Expr, lane: Expr) -> Expr:
+            return self._key(start + minimum(place, count) + lane)
 
-        merge = (
-            self._met(vectors, size, turned=True),
-            While(halves, apart > 0, (self._met(vectors, apart, turned=False),)),
-            self._held(vectors, merged),
-        )
-        return (
-            self._ended(start + count),
-            Let(vectors, (count + (self.lanes - 1)) >> self.shift),
-            self._held(vectors, lambda k, lane: self._sorted_lanes(self._key(start + k), lane)),
-            While((Carry(size, const(1), size * 2, whole),), size < vectors, merge),
-        )
+        return (self._ended(start + count), *self.networks.sorted(key))
 
-    def _met(self, vectors: Expr, apart: Expr, *, turned: bool) -> Stmt:
-        """Two vectors each of what is held, the first of which has the lower keys then, for all
-        pairs of which both are there. They are `apart`; turned: they have the same distances from
-        where two lines of `apart` vectors meet, and the one is taken from its last key on."""
-        pair, inner, lane = Var("pair"), Var("inner"), Var("lane")
-        x, y = Var("x", self.key_type), Var("y", self.key_type)
-        rest = vectors & (apart * 2 - 1)
-        count = ((vectors - rest) >> 1) + maximum(rest - apart, 0)
-        line = (pair - inner) * 2
-        first = line + (apart - 1 - inner if turned else inner)
-        one, other = ((v * self.lanes + lane,) for v in (first, line + apart + inner))
-        mirror = self.lanes - 1
-        x_there: Expr = Shuffle(x, lane, mirror) if turned else x
-        y_there: Expr = Shuffle(y, lane, mirror) if turned else y
-        body = (
-            Let(x, Load(self.held, one)),
-            Let(y, Load(self.held, other)),
-            Store(self.held, one, minimum(x, y_there)),
-            Store(self.held, other, maximum(x_there, y)),
-        )
-        each = (Let(inner, pair & (apart - 1)), For(lane, self.lanes, Kind.VECTOR, body))
-        return For(pair, count, Kind.SERIAL, each)
+    def _alike(self, key: Expr) -> Stmt:
+        """Holds one key."""
+        v, lane = Var("v"), Var("lane")
+        body = (Store(self.held, (v * self.lanes + lane,), key),)
+        each = For(lane, self.lanes, Kind.VECTOR, body)
+        return For(v, self.leaf >> self.shift, Kind.SERIAL, (each,))
 
     # --- ranges
 
@@ -319,8 +272,10 @@ class Ranges:
         low, high = Var("low", self.key_type), Var("high", self.key_type)
         is_parted, is_long = Var("is_parted", dt.b1), Var("is_long", dt.b1)
         held = minimum(count, self.leaf)
-        alike = self._held(LEAF, lambda k, lane: low)
+        alike = self._alike(low)
         alone = (
+            *self.networks.told(count),
+            *self._fetched(end - held, held),
             If(is_long, (alike,), self._in_order(start, count)),
             *self._elements(end - held, held),
             Store(self.counts, (at,), count - held),

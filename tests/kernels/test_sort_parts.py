@@ -47,14 +47,14 @@ EDGES = (LEAST, 256, 512, 1024)
 
 @contextmanager
 def small_parts() -> Iterator[None]:
-    """Inside the block rows of 200 elements on are cut, into 4 or 8 buckets, and ranges of two
+    """Inside the block rows of 200 elements on are cut, into 4 or 8 buckets, and ranges of eight
     vectors are leaves."""
     with (
         mock.patch.object(sort_parts, "LEAST", LEAST),
         mock.patch.object(sort_parts, "BYTES", BYTES),
         mock.patch.object(sort_parts, "BUCKETS", (4, 8)),
         mock.patch.object(sort_parts, "SAMPLES", 4),
-        mock.patch.object(sort_vectors, "LEAF", 2),
+        mock.patch.object(sort_vectors, "LEAF", 8),
     ):
         yield
 
@@ -190,10 +190,13 @@ def test_chunks_and_buckets_follow_from_the_length(length: int, dtype: DType) ->
     for call in sequence.calls[1:3]:
         loops = [s for s in walk(call.kernel.body) if isinstance(s, For)]
         tasks += [s.extent for s in loops if s.kind is Kind.PARALLEL]
-    chunks, buckets = tasks
+    chunks, groups = tasks
+    (bounds,) = [b for b in sequence.calls[0].arguments if b.name == "bounds"]
     fewest, most = sort_parts.BUCKETS
-    assert isinstance(chunks, int) and isinstance(buckets, int)
-    assert chunks >= fewest and fewest <= buckets <= most
+    assert isinstance(chunks, int) and isinstance(groups, int) and isinstance(bounds.shape[1], int)
+    buckets = bounds.shape[1] // 2
+    assert chunks >= fewest and fewest <= groups <= buckets <= most
+    assert buckets // groups <= sort_parts.SEVERAL
     size = length * dtype.itemsize
     assert size / chunks <= sort_parts.BYTES + 64
     assert buckets == most or size / buckets <= sort_parts.BYTES

@@ -36,12 +36,12 @@ from tests.programs.differential import same_bits
 
 Array = np.ndarray[Any, Any]
 TYPES = (dt.i32, dt.u32, dt.f32, dt.i64, dt.u64, dt.f64)
-LEAF = 2
+LEAF = 8
 
 
 @contextmanager
 def small_leaves(parts: int = sort_vectors.PARTS) -> Iterator[None]:
-    """Inside the block rows of any number are sorted so, and ranges of two vectors are leaves."""
+    """Inside the block rows of any number are sorted so, and ranges of eight vectors are leaves."""
     with (
         mock.patch.object(sort_vectors, "LEAF", LEAF),
         mock.patch.object(sort_vectors, "WORTH", 1),
