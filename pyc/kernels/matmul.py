@@ -9,10 +9,10 @@
 
 How many rows and vectors share the registers is what leaves fewest lanes idle (`register_tile`). Of
 few columns, and rows that are neighbours in memory (`a.mT @ b`), the two change sides (`turned`).
-Sums
-of a tile stay in a buffer between blocks, which are added in order, so bits depend on the operands
-only (tasks never share an element). A sum of products of windows (`views`) is one nest: a tile does
-one after the other, adding each to the sums so far, as the additions would. Ragged rows read the
+Sums of a tile stay in a buffer between blocks, which are added in order, so bits depend on the
+operands only (tasks never share an element). A sum of products of windows (`views`) is one nest: a
+tile does one after the other, adding each to the sums so far, as the additions would. Rows that
+share sets of the caches are copied before, for many tasks (`row_lines.py`). Ragged rows read the
 last row again and do not store; ragged columns are masked. Half types are widened when packed and
 read; the accumulator is float32, and the result is rounded once.
 """
@@ -50,6 +50,7 @@ from pyc.kernels.matmul_pairs import refusal_of_pairs
 from pyc.kernels.operand import Axes, Dimensions, place_of
 from pyc.kernels.over_terms import over_terms
 from pyc.kernels.register_tile import register_tile
+from pyc.kernels.row_lines import RowLines
 from pyc.kernels.tasks import lanes_of
 from pyc.kernels.windows import DEPTH, View
 
@@ -102,6 +103,10 @@ WRITTEN_OUT = 1 << 26
 """so many fma and more: they take longer to compile. Four terms are no quicker."""
 STORED_LAST = 1 << 30
 """Fma from which the last of some blocks stores results and not sums, by code of its own."""
+LINED_ROWS = 1024
+"""The most rows of a tile where rows are copied before, those that share sets of the caches, for"""
+LINED_TASKS = 64
+"""such tasks and more, of panels of four vectors: fewer read the copy too seldom."""
 TOGETHER = 4
 """Columns that are packed together where they lie apart: a divisor of the lanes of any vector."""
 LINE = 64
@@ -242,7 +247,9 @@ class _Nest:
         self.depth = min(DEPTH, self.k)
         self.across = b.rank - 1 in dimensions[0][1]
         self.along = a.rank - 1 in dimensions[0][0]
-        tiles = -(-self.m // TILE_ROWS)
+        work = self.m * self.n * self.k * self.parts * prod(self.batch)
+        lined = work >= STORED_LAST and target.whole_vectors and self._may_be_lined()
+        tiles = -(-self.m // (LINED_ROWS if lined else TILE_ROWS))
         tile = -(-self.m // tiles)  # tiles of equal height
         vectors = -(-self.n // self.lanes)
         budget = 24 if wide else 12
@@ -262,10 +269,16 @@ class _Nest:
             self.depth //= 2
         far = self.panels > 1 and self.depth * self.n * self.accumulator.itemsize > PANEL_BYTES
         self.fills = not self.packs and groups >= FILLED_GROUPS and far
-        work = self.m * self.n * self.k * self.parts * prod(self.batch)
         self.at_once = TERMS_AT_ONCE if self.packs and work >= WRITTEN_OUT else 1
         lines = self.at_once > 1 and self.along
+        self.lines: RowLines | None = None
         self.run = LINE // a.dtype.itemsize if lines else self.at_once
+        if lined and self.packs:
+            self.run = LINE // self.accumulator.itemsize
+            every = -(-self.m // self.tile) * groups
+            sizes = (self.m, self.k, every, self.rows, self.depth, self.run)
+            self.lines = RowLines(self.accumulator, *sizes)
+            self.copied = self.lines.buffer
         self.product = result or a.dtype
         self.epilogue = epilogue
         self.stores_last = work >= STORED_LAST and self._is_light()
@@ -278,6 +291,12 @@ class _Nest:
 
     def _local(self, name: str, *shape: int) -> Buffer:
         return Buffer(name, self.accumulator, shape, Space.STACK, alignment=64)
+
+    def _may_be_lined(self) -> bool:
+        """Whether rows of a that share sets of the caches, of whole blocks, are copied before."""
+        tasks = -(-self.m // LINED_ROWS) * (self.n // (4 * self.lanes))
+        plain = self.views is None and not self.batch and not self.turned and not self.k % DEPTH
+        return plain and tasks >= LINED_TASKS and self._rows_share_sets()
 
     def _rows_share_sets(self) -> bool:
         """Whether neighbouring rows of a lie in the same set of the first-level cache."""
@@ -310,7 +329,8 @@ class _Nest:
         nest = For(task, total, kind, (*lets, *body))
         between = () if self.epilogue is None else self.epilogue.buffers
         operands = (self.b, self.a) if self.turned else (self.a, self.b)
-        return Kernel("matmul", (*operands, *between, self.out), (nest,))
+        copied = () if self.lines is None else (self.copied,)
+        return Kernel("matmul", (*operands, *between, self.out, *copied), (nest,))
 
     # --- one task ---------------------------------------------------------------------------------
 
@@ -431,12 +451,21 @@ class _Nest:
         column = at.column + lane
         initial = [self._zero() if ends.first else Load(self.sums, (r, lane)) for r in row]
 
-        def added(k: Expr, sums: list[Expr]) -> tuple[Body, list[Expr]]:
+        def added(first: Expr | None, within: Expr, sums: list[Expr]) -> tuple[Body, list[Expr]]:
+            k = within if first is None else first + within
             ahead, b = self._term(at, group, start, k, lane)
-            a = (self._element(self.a, 0, at, self._row(at, r), start + k) for r in row)
+            if self.lines is None:
+                a = [self._element(self.a, 0, at, self._row(at, r), start + k) for r in row]
+            else:
+                run = const(0) if first is None else first
+                places = self.lines.places(at.row + row[0], start, run, within)
+                a = [Load(self.copied, (place,)) for place in places]
             return ahead, [fma(x, b, total) for x, total in zip(a, sums, strict=True)]
 
         def before(k: Expr, terms: int) -> Body:
+            if self.lines is not None:
+                beyond = self.lines.places(at.row + row[0] + self.rows, start, k, const(0))
+                return tuple(Prefetch(self.copied, (place,)) for place in beyond)
             return self._rows_ahead(at, row[0], start + k, terms) if self.packs else ()
 
         terms, results = over_terms(count, self.run, self.at_once, before, added, initial)
@@ -571,6 +600,15 @@ class _Nest:
         contract, batch_axes = self.dimensions[0][side], self.dimensions[1][side]
         place = place_of(self.types[side].rank, contract, batch_axes, batch, free, term)
         return place if self.views is None else self.views[side].place(self.part, place)
+
+
+def copies(
+    types: tuple[ArrayType, ...], dimensions: Dimensions, target: Target
+) -> tuple[tuple[int, Kernel], ...]:
+    """What runs before the kernel of a contraction: the operand's number, and a logical kernel over
+    (the operand, a copy), which is a further buffer of the contraction's."""
+    nest = _Nest(types, dimensions, None, target, None, None, -0.0)
+    return () if nest.lines is None else ((0, nest.lines.copy(nest.a)),)
 
 
 def matmul(

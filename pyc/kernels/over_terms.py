@@ -11,13 +11,16 @@ quarter. A core that runs two threads takes up instructions of each in turn, and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Union
 
-from pyc.ir.expr import Expr, Var
+from pyc.ir.expr import Expr, Var, const
 from pyc.ir.loops import Body, Carry, For, Kind
 
 Sums = list[Expr]
 Step = Callable[[Expr, Sums], tuple[Body, Sums]]
 """What is done at a number of a loop, and the sums then, given those so far."""
+Term = Callable[[Union[Expr, None], Expr, Sums], tuple[Body, Sums]]
+"""The same at a term: where its run begins, if not at the first, and how many terms behind."""
 
 
 def over_terms(
@@ -25,7 +28,7 @@ def over_terms(
     length: int,
     at_once: int,
     before: Callable[[Expr, int], Body],
-    term: Step,
+    term: Term,
     sums: Sequence[Expr],
 ) -> tuple[Body, Sums]:
     """The loops over `count` terms, and the sums behind them. length: terms of a run, a multiple of
@@ -39,15 +42,18 @@ def over_terms(
         def run(number: Expr, sums: Sums) -> tuple[Body, Sums]:
             first = number * length
 
-            def some(start: Expr, sums: Sums) -> tuple[Body, Sums]:
-                return _loop("term", at_once, Kind.UNROLL, lambda k, s: term(start + k, s), sums)
+            def some(start: Expr | None, sums: Sums) -> tuple[Body, Sums]:
+                def one(k: Expr, sums: Sums) -> tuple[Body, Sums]:
+                    return term(first, k if start is None else start + k, sums)
+
+                return _loop("term", at_once, Kind.UNROLL, one, sums)
 
             if length == at_once:
-                terms, after = some(first, sums)
+                terms, after = some(None, sums)
             else:
                 steps = length // at_once
                 terms, after = _loop(
-                    "step", steps, Kind.SERIAL, lambda k, s: some(first + k * at_once, s), sums
+                    "step", steps, Kind.SERIAL, lambda k, s: some(k * at_once, s), sums
                 )
             return (*before(first, length), *terms), after
 
@@ -57,7 +63,7 @@ def over_terms(
 
         def one(k: Expr, sums: Sums) -> tuple[Body, Sums]:
             here = k + done if done else k
-            products, after = term(here, sums)
+            products, after = term(const(done) if done else None, k, sums)
             return (*before(here, 1), *products), after
 
         behind, after = _loop("k", count - done, Kind.SERIAL, one, after)

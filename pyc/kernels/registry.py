@@ -30,29 +30,38 @@ Copies = tuple[tuple[int, Kernel], ...]
 class Nest:
     """A hand-made nest. refusal: why it does not do a contraction, of (types, dimensions, target);
     build: its kernel, of (types, target, epilogue, **params); blocks: for targets with blocks;
-    rows: of (types, dimensions), what it reads of the operands, and copies before it; windows:
-    whether it reads operands that are windows where they lie (the parameter `views`)."""
+    rows: of (types, dimensions), what it reads of the operands, and copies before it; copies: of
+    (types, dimensions, target), copies before it that it knows of; windows: whether it reads
+    operands that are windows where they lie (the parameter `views`)."""
 
     name: str
     blocks: bool
     refusal: Callable[..., str]
     build: Callable[..., Kernel]
     rows: Callable[..., tuple[tuple[Operand, Operand], Copies]] | None = None
+    copies: Callable[..., Copies] | None = None
     windows: bool = False
 
 
 def _nest(
-    name: str, refusal: str, *, blocks: bool = False, windows: bool = False, rows: str = ""
+    name: str,
+    refusal: str,
+    *,
+    blocks: bool = False,
+    windows: bool = False,
+    rows: str = "",
+    copies: str = "",
 ) -> Nest:
     """The nest `name` of the module of this name, and its functions there. A program loads the
     modules of the nests that it asks."""
     module = f"pyc.kernels.{name}"
     asked = later(module, rows) if rows else None
-    return Nest(name, blocks, later(module, refusal), later(module, name), asked, windows)
+    made = later(module, copies) if copies else None
+    return Nest(name, blocks, later(module, refusal), later(module, name), asked, made, windows)
 
 
 NESTS = (
-    _nest("matmul", "refusal", windows=True),
+    _nest("matmul", "refusal", windows=True, copies="copies"),
     _nest("matmul_amx", "refusal_of_amx"),
     _nest("matmul_pairs", "refusal_of_pairs"),
     _nest("few_columns", "refusal_of_few_columns", windows=True),
@@ -140,6 +149,8 @@ def choose(
             copies: Copies = ()
             if nest.rows is not None:
                 nest_params["operands"], copies = nest.rows(nest_types, dimensions)
+            if nest.copies is not None:
+                copies = nest.copies(nest_types, dimensions, target)
             kernel = nest.build(nest_types, target, nest_epilogue, **nest_params)
             return Choice(nest.name, kernel, True, tuple(refused), copies)
         refused.append((nest.name, why))

@@ -258,9 +258,10 @@ class Launches(Slots):
             self.logical.append(kernel)
             given = len(places)
             stages: list[Stage] = []
+            cut = schedule_blocks if self.target.has_blocks else schedule
             for k, (operand, copy) in enumerate(choice.copies):
                 own = (operand, given + k)
-                for stage in schedule_blocks(copy, self.target):
+                for stage in cut(copy, self.target):
                     positions = tuple(own[p] for p in stage.positions)
                     stages.append(replace(stage, positions=positions))
             stages.append(Stage(kernel, tuple(range(len(kernel.buffers)))))

@@ -11,12 +11,13 @@ from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Load, postorder
-from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, Store, walk
+from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, Store, expressions, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_FP16, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
 from pyc.kernels.few_columns import suits_few_columns
 from pyc.kernels.matmul import matmul, refusal
+from pyc.kernels.registry import choose
 from pyc.kernels.tasks import lanes_of
 from pyc.runtime.threads import set_num_threads
 from pyc.verification import verify
@@ -390,9 +391,36 @@ def depth(m: int, k: int, n: int, target: Target) -> object:
     return panel.shape[0]
 
 
+def test_rows_that_share_sets_of_the_caches_are_copied_before_for_many_tasks() -> None:
+    """A line of each row of a group, one behind the other: the product reads nothing else of a."""
+    assert lined(2048, 2048, 2048) == (True, {"lines", "b"})
+    assert lined(2048, 2048, 1536)[0] is False, "fewer tasks"
+    assert lined(2048, 2032, 2048) == (False, {"a", "b"}), "rows in all sets"
+    assert lined(2048, 2049, 2048)[0] is False, "no whole blocks"
+    assert lined(2048, 2048, 2048, X86_64_V4)[0] is False, "it has not been measured there"
+    assert lined(2048, 2048, 2048, dimensions=TURNED)[0] is False, "rows are neighbours"
+
+
+def lined(
+    m: int, k: int, n: int, target: Target = X86_64_V4_FP16, dimensions: Any = PLAIN
+) -> tuple[bool, set[str]]:
+    """Whether rows of a product of float32 are copied before, and the operands that it reads."""
+    a = (k, m) if dimensions is TURNED else (m, k)
+    types = ArrayType(a, dt.f32), ArrayType((k, n), dt.f32)
+    choice = choose("dot_general", types, {"dimensions": dimensions}, target)
+    read = (e for s in walk(choice.kernel.body) for e in postorder(expressions(s)))
+    loads = {e.buffer.name for e in read if isinstance(e, Load)}
+    return bool(choice.copies), loads & {"a", "b", "lines"}
+
+
 @pytest.mark.parametrize(
     ("m", "k", "n", "columns"),
-    [(300, 519, 501, "along"), (300, 512, 501, "across"), (1030, 1041, 1034, "along")],
+    [
+        (300, 519, 501, "along"),
+        (300, 512, 501, "across"),
+        (1030, 1041, 1034, "along"),
+        (1030, 1024, 2050, "along"),
+    ],
 )
 def test_large_products_have_the_bits_of_their_rows(m: int, k: int, n: int, columns: str) -> None:
     """Terms one behind the other, blocks of any length and results that leave registers at the end
