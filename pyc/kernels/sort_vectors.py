@@ -3,7 +3,8 @@
     keys      the unsigned sort keys of a row, in memory of the task's own
     part      a range of keys is parted by a bound: vector by vector, what is less moves down in the
               range, the others go to a second range
-    leaf      a short range is sorted by networks of vectors (`sort_networks`)
+    leaf      a short range is sorted by networks of vectors (`sort_networks`; `sort_lines` where
+              rows are short)
     elements  what the keys of a range that is in order stand for
 
 The upper part comes first, so that what is behind a range is never needed again: whole vectors are
@@ -50,6 +51,7 @@ from pyc.ir.loops import (
 from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.sequence import Call, LaunchSequence
+from pyc.kernels.sort_lines import Lines
 from pyc.kernels.sort_networks import Networks
 
 LEAST = 32
@@ -61,6 +63,8 @@ PARTS = 2
 """Times as many turns as halving takes, in which a range is parted by its keys."""
 LEAF = 32
 """Vectors of a range that networks sort at most: 8, 16 or 32."""
+FEW = 5
+"""Vectors of a range that are sorted as lines at most: networks take eight."""
 SAMPLES = (0, 2, 4, 6, 8, 10, 12, 14, 15)
 """Where the keys lie of which the middle one parts a range, in its sixteenths."""
 
@@ -184,7 +188,11 @@ class Ranges:
         self.turns = PARTS * longest.bit_length()
         self.local: list[Buffer] = []
         self.held = self._local("held", self.key_type, self.leaf)
-        self.networks = Networks(self.held, LEAF, self.lanes, kinds.number)
+        self.networks: Lines | Networks
+        if longest <= FEW * self.lanes:
+            self.networks = Lines(self.held, self.lanes, kinds.number)
+        else:
+            self.networks = Networks(self.held, LEAF, self.lanes, kinds.number)
         waiting = self.turns + self.key_type.bits + 3
         self.starts, self.spares, self.counts, self.left = (
             self._local(name, dt.i64, waiting) for name in ("starts", "spares", "counts", "left")
