@@ -85,6 +85,10 @@ def dense(x: Any, name: str = "") -> Any:
         return array
     record(reason, argument=name, nbytes=array.nbytes)
     try:
+        if reason is Reason.ARGUMENT_COPIED_NOT_CONTIGUOUS and dt.of(array.dtype):
+            blocks: Array | None = load("pyc.runtime.transposed").copied(array)
+            if blocks is not None:
+                return blocks
         return np.array(array, array.dtype.newbyteorder("="), order="C", copy=True)
     except MemoryError:
         raise OutOfMemoryError(

@@ -258,7 +258,7 @@ class X86Kernel(KernelEmitter):
         raise ValueError(f"x86 has no shared memory (buffer {buffer.name})")
 
     def device_statement(self, statement: DeviceStatement) -> None:
-        """Prefetches, into the second-level cache, and products of tiles; others are refused:
+        """Prefetches, into the first or second cache, and products of tiles; others are refused:
         schedules for a CPU have none."""
         if isinstance(statement, Prefetch):
             b, element = self.builder, self.linear(statement.buffer, statement.index, 0)
@@ -267,7 +267,8 @@ class X86Kernel(KernelEmitter):
             address = self.offset(statement.buffer, element, 0, b.scope)
             pointer = self.places[statement.buffer].pointer
             head = b.intrinsic(f"llvm.prefetch.{suffix(pointer)}", "void", [pointer, *["i32"] * 3])
-            b.line(f"{head}({pointer} {address}, i32 0, i32 2, i32 1)")
+            level = 3 if statement.first else 2
+            b.line(f"{head}({pointer} {address}, i32 0, i32 {level}, i32 1)")
             return
         if isinstance(statement, PairsMultiply) and self.target.bfloat16_tiles:
             addresses = []

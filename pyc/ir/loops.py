@@ -241,11 +241,13 @@ class Accumulate(Stmt):
 
 @frozen(eq=False)
 class Prefetch(Stmt):
-    """Says that buffer[index], one element for all lanes, is read soon: a hint without a result.
-    The element may be outside of the buffer, where it says nothing."""
+    """Says that buffer[index], one element for all lanes, is read or stored soon: a hint without a
+    result. The element may be outside of the buffer, where it says nothing.
+    first: it is to come into the first-level cache, not only into the second."""
 
     buffer: Buffer
     index: tuple[Expr, ...]
+    first: bool = False
 
 
 @frozen(eq=False)

@@ -346,7 +346,8 @@ class _Parser:
             self._expect(",")
             add(lo.Accumulate(buffer, index, self._expr(), monoid))
         elif self._maybe("prefetch"):
-            add(lo.Prefetch(*self._element()))
+            into_first = self._maybe("first")
+            add(lo.Prefetch(*self._element(), into_first))
         elif self._maybe("copy"):
             destination, at = self._element()
             self._expect("<-")

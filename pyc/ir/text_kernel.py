@@ -321,7 +321,8 @@ class _Printer:
             self._heading(s, start, f"accumulate {s.monoid} {element}, {value}")
         elif isinstance(s, lo.Prefetch):
             index = self._expressions(s.index)
-            self._heading(s, start, f"prefetch {self._element(s.buffer, index)}")
+            level = "first " if s.first else ""
+            self._heading(s, start, f"prefetch {level}{self._element(s.buffer, index)}")
         elif isinstance(s, lo.Alloc):
             self._allocation(s)
             self._block(s.body)

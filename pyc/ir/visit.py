@@ -149,7 +149,7 @@ class Rewriter:
             buffer, index = self.access(s.buffer, s.index)
             return replace(s, buffer=buffer, index=index, value=self.expr(s.value))
         if isinstance(s, Prefetch):
-            return Prefetch(*self.access(s.buffer, s.index))
+            return Prefetch(*self.access(s.buffer, s.index), s.first)
         if isinstance(s, Alloc):
             return Alloc(self._buffers(s.buffer), self.body(s.body))
         if isinstance(s, Copy):

@@ -44,10 +44,14 @@ class Linear:
 
 
 class Simplifier:
-    """Simplifies the index expressions of one compile. Variables are declared before use."""
+    """Simplifies the index expressions of one compile. Variables are declared before use.
 
-    def __init__(self, interner: Interner | None = None) -> None:
+    joins: quotients and remainders of one value become it again where they are added up.
+    """
+
+    def __init__(self, interner: Interner | None = None, joins: bool = False) -> None:
         self.interner = interner or Interner()
+        self._joins = joins
         self._ranges: dict[Var, Range] = {}
         self._linear: dict[Expr, Linear] = {}
         self._of_applied: dict[Apply, Range] = {}
@@ -152,7 +156,7 @@ class Simplifier:
     def _fold(self, e: Apply) -> Linear | None:
         forms = [self._linear_of(a) for a in e.args] if e.name != "select" else []
         if e.name == "add":
-            return _combine(forms[0], forms[1], 1)
+            return self._joined(_combine(forms[0], forms[1], 1))
         if e.name == "sub":
             return _combine(forms[0], forms[1], -1)
         if e.name == "neg":
@@ -173,6 +177,28 @@ class Simplifier:
                 if mask.is_constant and _is_low_mask(mask.constant):
                     return self._divide("remainder", other, Linear(mask.constant + 1))
         return None
+
+    def _joined(self, form: Linear) -> Linear:
+        """n * quotient(x, n) + remainder(x, n) is x."""
+        if not self._joins:
+            return form
+        divided = [(a, f) for a, f in form.terms if isinstance(a, Apply)]
+        quotients = {a.args: (a, f) for a, f in divided if a.name == "quotient"}
+        for remainder, factor in divided:
+            whole = quotients.get(remainder.args) if remainder.name == "remainder" else None
+            if whole is None:
+                continue
+            x, n = remainder.args
+            if not isinstance(n, Const) or whole[1] != factor * n.value:
+                continue
+            both = (remainder, whole[0])
+            place = next(k for k, (a, _) in enumerate(form.terms) if a in both)
+            behind = tuple(t for t in form.terms[place:] if t[0] not in both)
+            found = _combine(
+                Linear(form.constant, form.terms[:place]), _scale(self._linear_of(x), factor), 1
+            )
+            return self._joined(_combine(found, Linear(0, behind), 1))
+        return form
 
     def _divide(self, name: str, form: Linear, divisor: Linear) -> Linear | None:
         """Splits off multiples of the divisor, which needs a non-negative dividend."""

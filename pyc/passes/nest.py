@@ -341,7 +341,8 @@ class Nest:
 
     def __init__(self, kernel: Kernel, target: Target) -> None:
         self.target = target
-        self.simplify = Simplifier()
+        # What vectors load should lie side by side; blocks have loads for each thread.
+        self.simplify = Simplifier(joins=not target.has_blocks)
         self.kernel = flatten(kernel, self.simplify)
         self._accesses: dict[Body, list[tuple[Buffer, Expr]]] = {}
         self._values: dict[tuple[Body, Collection[Var] | None], list[Expr]] = {}

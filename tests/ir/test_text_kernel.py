@@ -38,6 +38,7 @@ kernel "a \\"quoted\\" name"(s0, s1) {
         if role "a b" warps 0..1 registers 40 {
           signal b3[0] bytes s0 * 4
           prefetch b0[7, s0 - 1, 2]
+          prefetch first b0[7, s0 - 1, 2]
           barrier "a b"
         } else {
           if (i1 < 3) & (not(true) | false) {

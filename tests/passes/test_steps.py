@@ -10,12 +10,12 @@ import pytest
 import pyc
 from pyc.backends.oracle import run_plan
 from pyc.errors import IndexOutOfRangeError
-from pyc.ir.loops import For, Kind, walk
+from pyc.ir.loops import For, Kind, Prefetch, walk
 from pyc.ir.plan import Plan
 from pyc.ir.target import X86_64_V3, X86_64_V4
 from pyc.passes import optimise
 from pyc.passes.memory import plan
-from pyc.passes.steps import AT_ONCE, LONG
+from pyc.passes.steps import AHEAD, AT_ONCE, FAR, FARTHEST, LONG
 
 from .programs import graph_of
 
@@ -41,6 +41,10 @@ def places_of(n: int, low: int) -> np.ndarray[Any, Any]:
 
 def planned(function: Any, *arguments: Any, target: Any = X86_64_V4) -> Plan:
     return plan(optimise(graph_of(function, *arguments)), target, check=True).plan
+
+
+def asked_of(made: Plan) -> list[Prefetch]:
+    return [s for k in made.kernels for s in walk(k.body) if isinstance(s, Prefetch)]
 
 
 def steps_of(made: Plan) -> list[For]:
@@ -100,3 +104,42 @@ def test_rows_and_updates_without_checks_are_left_as_they_are() -> None:
     wanted = np.zeros((9, 3), np.float32)
     np.add.at(wanted, places, rows)
     assert (pyc.jit(sums)(places, rows) == wanted).all()
+
+
+def placed(table: Any, places: Any, values: Any) -> Any:
+    return pyc.numpy.asarray(table).at[places].set(values)
+
+
+def added(table: Any, places: Any, values: Any) -> Any:
+    return pyc.numpy.asarray(table).at[places].add(values)
+
+
+@pytest.mark.parametrize("length", [LONG, LONG + AHEAD - 1, 3 * LONG + 1])
+def test_stores_far_apart_are_asked_for(length: int) -> None:
+    table = np.zeros(FAR // 4, np.float32)
+    places = np.random.default_rng(0).integers(-table.size, table.size, length)
+    values = np.arange(length, dtype=np.float32)
+    wanted = table.copy()
+    wanted[places] = values
+    made = planned(placed, table, places, values)
+    (asked,) = asked_of(made)
+    assert asked.first
+    (found,) = run_plan(made, [table, places, values], [(table.shape, np.float32)])
+    assert (found == wanted).all()
+    function = pyc.jit(placed)
+    assert (function(table, places, values) == wanted).all()
+    for at in (0, AHEAD, length - AHEAD, length - 1):
+        kept, places[at] = places[at], table.size
+        with pytest.raises(IndexOutOfRangeError, match=str(table.size)):
+            function(table, places, values)
+        places[at] = kept
+
+
+@pytest.mark.parametrize("function", [placed, added])
+@pytest.mark.parametrize("nbytes", [FAR - 4, FAR, FARTHEST, FARTHEST + 4])
+def test_only_stores_beyond_the_first_caches_are_asked_for(function: Any, nbytes: int) -> None:
+    """Sums are loaded before, and loads do not wait for each other."""
+    table, places = np.zeros(nbytes // 4, np.float32), places_of(LONG, 0)
+    made = planned(function, table, places, places.astype(np.float32))
+    far = function is placed and FAR <= nbytes <= FARTHEST
+    assert len(asked_of(made)) == far

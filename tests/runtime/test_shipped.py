@@ -8,7 +8,7 @@ import pytest
 
 from pyc.backends import llvm_library
 from pyc.fingerprint import versions
-from pyc.runtime import device_calls, native, shipped, text_watch
+from pyc.runtime import device_calls, native, shipped, text_watch, transposed
 from tests.runtime.test_native import run_child
 
 OTHER_HOOKS = native.Part(
@@ -16,7 +16,10 @@ OTHER_HOOKS = native.Part(
 )
 """Of the other versions of Python."""
 native.PARTS.remove(OTHER_HOOKS)
-OURS = (native.HOOKS, OTHER_HOOKS, native.CALLS, native.THREADS, device_calls.CODE)
+OURS = (
+    *(native.HOOKS, OTHER_HOOKS, native.CALLS, native.THREADS),
+    *(device_calls.CODE, transposed.CODE),
+)
 
 
 def test_every_part_comes_compiled(request: pytest.FixtureRequest) -> None:
