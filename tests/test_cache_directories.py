@@ -318,7 +318,7 @@ def test_something_else_has_the_name_of_a_file(cache_dir, name, thing) -> None:
     cache.verify()
     cache.prune()
     cache.clear()
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 5.0
     assert not [p for p in store.paths() if os.path.isfile(p) and not os.path.islink(p)]
 
 

@@ -106,7 +106,7 @@ def check_afterwards(directory: str) -> None:
     for k in range(KEYS):
         start = time.monotonic()
         turn = lease.take(write.lease_path(cache.disk(writable=True), {"common": k}, {}))
-        assert time.monotonic() - start < 10  # of 60 that it would wait
+        assert time.monotonic() - start < 0.5
         assert turn.lease is not None
         turn.lease.release()
     write.ABANDONED_SECONDS = -1.0

@@ -376,7 +376,7 @@ def test_a_process_number_that_came_again_is_no_holder() -> None:
         start = time.monotonic()
         turn = lease.take(path())
         os.close(descriptor)
-        assert time.monotonic() - start < 10  # of 60 that it would wait
+        assert time.monotonic() - start < 2.0
     assert turn.lease is not None
     assert turn.reason is Reason.CACHE_LEASE_BROKEN
     assert turn.details["process"] == str(os.getpid())
@@ -416,7 +416,7 @@ def test_a_clock_that_jumps_does_not_matter_to_those_who_wait(monkeypatch, jump)
         after(0.3, lambda: monkeypatch.setattr(time, "time", lambda: real() + jump))
         turn = lease.take(path())
     assert turn.reason is Reason.CACHE_LEASE_TIMEOUT
-    assert 0.8 < time.monotonic() - start < 30
+    assert 0.8 < time.monotonic() - start < 3.0
 
 
 @pytest.mark.usefixtures("cache_dir")
@@ -484,7 +484,7 @@ def test_a_thread_does_not_wait_for_itself() -> None:
     start = time.monotonic()
     with cache.claim(DOCUMENT, FACTS, "f"), cache.claim(DOCUMENT, FACTS, "f") as inner:
         assert isinstance(inner, Miss)
-    assert time.monotonic() - start < 10
+    assert time.monotonic() - start < 1.0
     assert Reason.CACHE_LEASE_NESTED in last_reasons()
     assert not os.path.exists(path())
 

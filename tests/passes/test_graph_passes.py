@@ -416,10 +416,15 @@ def test_optimising_twice_changes_nothing() -> None:
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6))
 def test_optimising_random_programs_twice_changes_nothing(seed: int) -> None:
-    """So one round of the passes is enough where no scan is expanded. Always the same programs: of
-    4,000 a second round changes one, whose array is stored whole after an update that becomes an
-    overlay."""
+    """So one round of the passes is enough where no scan is expanded. Always the same programs, as
+    it is not for one in 4,000 (below)."""
     once = optimise(random_graph(seed, 8), check=True)
+    assert print_graph(optimise(once, check=True)) == print_graph(once)
+
+
+@pytest.mark.xfail(strict=True, reason="initial values are looked at before updates are overlays")
+def test_an_array_that_is_stored_whole_after_an_overlay_needs_one_round() -> None:
+    once = optimise(random_graph(2914, 8), check=True)
     assert print_graph(optimise(once, check=True)) == print_graph(once)
 
 
