@@ -24,6 +24,7 @@ from pyc.runtime import layout
 from pyc.runtime.specialisation import (
     MISSING,
     UNUSED,
+    AliasArgument,
     ArgumentSource,
     ArrayArgument,
     AttributeSource,
@@ -241,6 +242,9 @@ class Looks:
 
     def _found(self, read: Read, value: Any) -> Any:
         kind = read.kind
+        if kind == "alias":
+            where = self._of(read.known)
+            return AliasArgument(where) if isinstance(where, int) else SameArgument(where[1])
         if kind == "equal":
             return fixed_value(value) or SameArgument(value)
         if kind in ("same", "code"):
@@ -425,7 +429,6 @@ _QUICK = ("equal", "same", "code", "type", "items", "array", "number", "missing"
 """Kinds of reads that are looked at natively, and compared here again."""
 _WHY = {
     "content": "a long container or a set, which is compared item by item",
-    "alias": "an object that is also read by another name",
     "items": "a container of an uncommon type",
     "inside": "an object of a library, which is compared as a whole",
 }

@@ -23,6 +23,7 @@ from pyc.runtime.specialisation import (
     MISSING,
     NEXT,
     UNUSED,
+    AliasArgument,
     Argument,
     ArgumentSource,
     ArrayArgument,
@@ -105,6 +106,8 @@ class _Steps:
             self._argument(argument, position, (position,))
         self._found: list[dict[str, int]] = []
         """Where the object of each look is: a position, or the object itself."""
+        self._items: dict[int, int] = {}
+        """Where the items are of each look that has found a container."""
         for number, look in enumerate(specialisation.looks):
             self.kept.append(look)
             self._found.append(self._look(number, look))
@@ -259,11 +262,19 @@ class _Steps:
             return {}
         where = self._source(source)
         if isinstance(found, Items):
-            base = self._container(found.type, found.items, where)
-            return {"position": base}
-        if found is not None:
+            self._items[number] = self._container(found.type, found.items, where)
+        elif isinstance(found, AliasArgument):
+            self._alias(self._found[found.of], where)
+        elif found is not None:
             self._leaf(found, **where)
         return {"object": id(found.value)} if isinstance(found, SameArgument) else where
+
+    def _alias(self, of: dict[str, int], where: dict[str, int]) -> None:
+        """What is at `where` must be the object that is at `of`."""
+        if "object" in of:
+            self._add("same", **where, identity=of["object"])
+        else:
+            self._add("alias", **where, low=of["position"])
 
     def _same(self, source: NameSource | CellSource | WordSource, identity: int) -> None:
         """A name, a cell or a field that must hold the very object."""
@@ -280,7 +291,7 @@ class _Steps:
         if isinstance(source, ArgumentSource):
             return {"position": self._positions[source.trail]}
         if isinstance(source, ItemSource):
-            return {"position": self._found[source.of]["position"] + source.place}
+            return {"position": self._items[source.of] + source.place}
         position = self.values
         self.values += 1
         if isinstance(source, NameSource):

@@ -119,6 +119,13 @@ class Items:
     items: int | tuple[Any, ...]
 
 
+@frozen()
+class AliasArgument:
+    """The very object that another look (its number) has found; it takes no slot."""
+
+    of: int
+
+
 MISSING = object()
 """What a name or an attribute leads to that must not be there."""
 

@@ -20,7 +20,7 @@ KINDS = (
     *("array", "same", "float_f64", "float_f32", "int", "int_f64", "int_f32", "bool"),
     *("complex_c128", "complex_c64", "bytes8", "bytes16", "tuple", "list", "dict"),
     *("name", "word", "element", "load_name", "load_word", "attribute", "lacks", "typed", "bits"),
-    *("half", "apart", "hold", "device"),
+    *("half", "apart", "hold", "device", "alias"),
 )
 """Kinds of steps; a step's `kind` is the place in this row.
 
@@ -34,7 +34,7 @@ load_name, load_word: what is there goes to the value `high`; attribute: of an o
 the type; bits: the 8 bytes of a scalar; half: an address holds these 32 bits; apart: `low` bytes
 from the address in a slot on and `more` bytes from the one in slot `high` on do not overlap; hold:
 the object goes to the value `high`; device: an array on a device, whose fields are an int, `more`
-and `identity`: the int, as an object.
+and `identity`: the int, as an object; alias: the very object that is the argument or value `low`.
 """
 
 TEXT = """
@@ -233,6 +233,7 @@ have:
                                    i64 $lacks, label %lacks
                                    i64 $half, label %half
                                    i64 $apart, label %apart
+                                   i64 $alias, label %alias
                                    i64 $hold, label %loaded.value ]
 apart:
   %other.number = load i64, ptr %high.at
@@ -303,6 +304,16 @@ own.look:
 same:
   %is.same = icmp eq ptr %object, %identity
   br i1 %is.same, label %ok, label %no
+alias:
+  %alias.position = load i64, ptr %low.at
+  %alias.is.argument = icmp ult i64 %alias.position, %count
+  %alias.beyond = sub i64 %alias.position, %count
+  %alias.argument.at = getelementptr ptr, ptr %args, i64 %alias.position
+  %alias.value.at = getelementptr ptr, ptr %values, i64 %alias.beyond
+  %alias.at = select i1 %alias.is.argument, ptr %alias.argument.at, ptr %alias.value.at
+  %alias.of = load ptr, ptr %alias.at
+  %is.alias = icmp eq ptr %object, %alias.of
+  br i1 %is.alias, label %ok, label %no
 word:
   %word.now = load ptr, ptr %object
   %same.word = icmp eq ptr %word.now, %identity

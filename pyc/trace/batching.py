@@ -36,7 +36,7 @@ _LEAF = tree.structure(0)
 
 
 def checked_axes(name: str, axes: Any) -> Any:
-    """`axes`, a tree of ints and None; ArgumentError names what else is in it."""
+    """A copy of `axes`, a tree of ints and None; ArgumentError names what else is in it."""
     for leaf in tree.leaves(axes):
         if isinstance(leaf, bool) or not hasattr(leaf, "__index__"):
             raise ArgumentError(
@@ -45,7 +45,7 @@ def checked_axes(name: str, axes: Any) -> Any:
                 "dicts like those of the arguments.",
                 place=location.here(),
             )
-    return axes
+    return tree.map(operator.index, axes)
 
 
 def checked_size(size: Any) -> int | None:
@@ -291,8 +291,7 @@ def call(mapped: Mapped, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
     raises ArgumentError, ShapeError, DTypeError: the axes do not fit the arguments or the results
     """
-    axes = mapped.in_axes, mapped.out_axes, mapped.axis_size, mapped.axis_name
-    return _call(mapped.fun, axes, args, kwargs)
+    return _call(mapped.function, mapped.axes, args, kwargs)
 
 
 def _result(function: Any, result: Any, structure: TreeDef, k: int) -> Any:

@@ -86,10 +86,8 @@ class Bound:
 
 
 class Mapped:
-    """`fun`, mapped over axes of its arguments; see `pyc.vmap` for the axes."""
-
-    PARTS = ("fun", "in_axes", "out_axes")
-    """The attributes that hold what the user gave."""
+    """`fun`, mapped over axes of its arguments; see `pyc.vmap` for the axes. Nothing changes what
+    it holds, so that calls of what is compiled need only look at what `fun` itself reads."""
 
     def __init__(
         self,
@@ -100,22 +98,28 @@ class Mapped:
         axis_name: Any = None,
     ) -> None:
         functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.in_axes = in_axes
-        self.out_axes = out_axes
-        self.axis_size = axis_size
-        self.axis_name = axis_name
+        # No public names: who wraps this takes over its attributes as those of a function.
+        self._fun = fun
+        self._axes = in_axes, out_axes, axis_size, axis_name
 
     def __repr__(self) -> str:
-        over = "" if self.axis_name is None else f" over {self.axis_name!r}"
-        return f"<mapped {getattr(self.fun, '__name__', self.fun)!s}{over}>"
+        over = "" if self._axes[3] is None else f" over {self._axes[3]!r}"
+        return f"<mapped {getattr(self._fun, '__name__', self._fun)!s}{over}>"
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function of one lane."""
+        return self._fun
+
+    @property
+    def axes(self) -> tuple[Any, Any, int | None, Any]:
+        """`in_axes`, `out_axes`, `axis_size` and `axis_name`."""
+        return self._axes
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Mapped:
         """Itself, as functions are; of a method of an object that is copied, that of the copy."""
-        fun = load("copy").deepcopy(self.fun, memo)
-        if fun is self.fun:
-            return self
-        return Mapped(fun, self.in_axes, self.out_axes, self.axis_size, self.axis_name)
+        fun = load("copy").deepcopy(self._fun, memo)
+        return self if fun is self._fun else Mapped(fun, *self._axes)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """The results of all lanes."""

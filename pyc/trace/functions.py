@@ -298,8 +298,13 @@ class Functions:
     def mapped(self, value: Mapped, path: Path) -> Any:
         """The translated function, mapped over the same axes."""
         self._space.reads.note(path, "same", value)
-        of = {k: self._translate(getattr(value, k), path.attribute(k)) for k in value.PARTS}
-        return Mapped(**of, axis_size=value.axis_size, axis_name=value.axis_name)
+        function = value.function
+        in_axes, out_axes, size, name = value.axes
+        made = self._translate(function, self._space.root("object", path.text(), function))
+        # The axes cannot change, but classes of the user in them have others that stand for them.
+        inside = self._space.root("inside", "", None)
+        axes = self._translate(in_axes, inside), self._translate(out_axes, inside)
+        return Mapped(made, *axes, size, name)
 
     def cached(self, value: Any, path: Path) -> Any:
         """The translated function with a cache of the trace's own."""

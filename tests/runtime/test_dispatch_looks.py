@@ -14,6 +14,8 @@ from pyc.runtime import dispatch, layout
 from pyc.runtime.dispatch import Dispatcher
 from pyc.runtime.specialisation import (
     MISSING,
+    AliasArgument,
+    ArgumentSource,
     AttributeSource,
     CellSource,
     EqualArgument,
@@ -26,6 +28,7 @@ from pyc.runtime.specialisation import (
     SameArgument,
     ScalarArgument,
     TagSource,
+    TupleArgument,
 )
 from tests.runtime.native_calls import (
     NEEDS_NATIVE_CALLS,
@@ -190,3 +193,36 @@ def test_an_invalid_specialisation_is_passed_over() -> None:
     function()
     valid.value = 0
     assert function() == "slow" and len(seen) == 1
+
+
+def test_one_object_by_two_names_is_one_still() -> None:
+    """Whichever it is: an argument, what a name holds, an item, or the same for ever."""
+    first: dict[str, Any] = {"rate": 0.5}
+    names: dict[str, Any] = {"a": first, "b": first}
+    looks = (
+        Look(NameSource(names, "a"), Items(dict, ("rate",))),
+        Look(ItemSource(0, 0), ScalarArgument(float, dtypes.f64)),
+        Look(NameSource(names, "b"), AliasArgument(0)),
+    )
+    function, seen, _ = recorder((), 1, looks=looks)
+    function()
+    names["b"] = dict(first)
+    assert function() == "slow"
+    names["a"] = names["b"]
+    function()
+    assert len(seen) == 2
+
+    model = Model()
+    names["b"] = model
+    looks = (
+        Look(ArgumentSource((1, 0)), None),
+        Look(NameSource(names, "b"), AliasArgument(0)),
+        Look(ObjectSource(model), None),
+        Look(NameSource(names, "b"), AliasArgument(2)),
+    )
+    arguments = (SameArgument(None), TupleArgument((ObjectArgument(Model),)))
+    function, seen, _ = recorder(arguments, 0, looks=looks)
+    function(None, (model,))
+    assert function(None, (Model(),)) == "slow"
+    names["b"] = Model()
+    assert function(None, (names["b"],)) == "slow" and len(seen) == 1

@@ -137,7 +137,6 @@ THROUGH_PYTHON = {
     *("a text array", "a long list", "a long tuple", "a set", "a frozen set", "a deque"),
     *("an ordered dict", "a default dict", "a subclass of dict", "a subclass of list"),
     *("an array that Python needs", "an array that decides", "an attribute that is answered"),
-    *("two names of one object", "two names of one list"),
 }
 """What native calls do not look at, for a reason that is recorded."""
 

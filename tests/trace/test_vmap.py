@@ -15,6 +15,7 @@ import pytest
 import pyc
 from pyc import lax, tree
 from pyc.errors import LeakedTracerError, PurityError, TraceError
+from pyc.runtime import dispatch
 from tests.programs.differential import same_bits
 from tests.trace.lane_programs import PROGRAMS, TABLE, N, X
 
@@ -167,6 +168,64 @@ def test_a_second_call_compiles_nothing() -> None:
     assert mapped.cache_info() == (1, 1)
     mapped(X[:4], TABLE.T)
     assert mapped.cache_info() == (2, 2)
+
+
+def distances(a: Any, points: Any) -> Any:
+    return np.sqrt(((a - points) ** 2).sum(-1))
+
+
+class Scorer:
+    def __init__(self) -> None:
+        self.w = np.ones(3)
+
+    def score(self, x: Any) -> Any:
+        return np.sum(self.w * x)
+
+
+SCORER = Scorer()
+PAIRS = pyc.vmap(distances, in_axes=(0, None))
+NATIVE = {
+    "a function that reads NumPy": (PAIRS, (X, X)),
+    "jitted": (pyc.jit(PAIRS), (X, X)),
+    "of a jitted one": (pyc.jit(pyc.vmap(pyc.jit(distances), in_axes=[0, None])), (X, X)),
+    "lanes of lanes": (
+        pyc.jit(pyc.vmap(pyc.vmap(np.dot, in_axes=(None, 0)), in_axes=(0, None))),
+        (X, X),
+    ),
+    "a method": (pyc.jit(pyc.vmap(SCORER.score)), (X,)),
+    "a bound argument": (pyc.jit(pyc.vmap(functools.partial(distances, X), out_axes=-1)), (X,)),
+    "trees of axes": (
+        pyc.jit(
+            pyc.vmap(
+                lambda p, y: {"a": p["x"] + y, "b": p["z"]},
+                in_axes=({"x": 0, "z": None}, None),
+                out_axes={"a": -1, "b": 0},
+            )
+        ),
+        ({"x": X, "z": X}, X[0]),
+    ),
+    "within a jitted one": (
+        pyc.jit(lambda x, y: pyc.vmap(distances, (0, None))(x, y)),
+        (X, X),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NATIVE)
+def test_calls_are_native(what: str) -> None:
+    """As those of a function that is written for all lanes: mapping costs a call nothing."""
+    function, args = NATIVE[what]
+    for _ in range(3):
+        function(*args)
+    assert [dispatch.native_calls(function, s) for s in dispatch.specialisations(function)] == [2]
+
+
+def test_axes_are_those_of_the_call_of_vmap() -> None:
+    axes = [0, None]
+    mapped = pyc.vmap(distances, in_axes=axes)
+    expected = mapped(X, X)
+    axes[1] = 0
+    assert same_bits(mapped(X, X), expected) and same_bits(pyc.jit(mapped)(X, X), expected)
 
 
 def test_as_a_decorator() -> None:
