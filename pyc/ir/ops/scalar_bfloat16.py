@@ -12,7 +12,10 @@ from __future__ import annotations
 from pyc.ir.expr import Expr, fma
 from pyc.ir.ops import math_tables as tables
 from pyc.ir.ops.floating import format_of, horner, not_above, not_below, scale
+from pyc.ir.ops.scalar_exp import zero_below
 
+EXP_LEAST = -93.0
+"""From here on down e^x is less than half of the least bfloat16."""
 EXP_TAIL = (0.999985457, 0.500068474, 0.167436723, 0.0408191447)
 """e^r = 1 + r (c[0] + r (c[1] + ...)), |r| <= ln(2)/2."""
 TANH_END = 3.5
@@ -27,11 +30,11 @@ TANH = (
 def exp(x: Expr) -> Expr:
     """e^x; the low part of ln(2) is not needed."""
     f, t = format_of(x), x.dtype
-    x = not_below(not_above(x, 89.0), -104.5)
+    within = not_below(not_above(x, 89.0), EXP_LEAST)
     offset = f.magic + 2 * f.bias
-    rounded = fma(x, tables.LOG2_E[t][0], offset)
-    r = fma(rounded - offset, -tables.LN2[t][0], x)
-    return scale(horner(r, 1.0, EXP_TAIL), rounded)
+    rounded = fma(within, tables.LOG2_E[t][0], offset)
+    r = fma(rounded - offset, -tables.LN2[t][0], within)
+    return scale(zero_below(x, EXP_LEAST, horner(r, 1.0, EXP_TAIL)), rounded)
 
 
 def tanh(x: Expr) -> Expr:

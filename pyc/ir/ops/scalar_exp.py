@@ -35,10 +35,10 @@ def exp(x: Expr) -> Expr:
     n = rounded - offset
     r = fma(n, -low_part, fma(n, -high_part, within))
     power = horner(r, 1.0, 1.0, tables.EXP_TAIL[t])
-    return scale(_zero_below(x, low, power), rounded)
+    return scale(zero_below(x, low, power), rounded)
 
 
-def _zero_below(x: Expr, low: float, power: Expr) -> Expr:
+def zero_below(x: Expr, low: float, power: Expr) -> Expr:
     """0 where x is below `low`, where 2^n times the power is 0: Intel's processors take some 150
     cycles for a product that underflows, and a row under a mask is full of them."""
     return select(x < low, Const(0.0, x.dtype), power)
@@ -53,7 +53,7 @@ def exp2(x: Expr) -> Expr:
     rounded = within + offset
     r = within - (rounded - offset)
     power = horner(r, 1.0, tables.LN2[t][0], tables.EXP2_TAIL[t])
-    return scale(_zero_below(x, low, power), rounded)
+    return scale(zero_below(x, low, power), rounded)
 
 
 def expm1(x: Expr) -> Expr:
