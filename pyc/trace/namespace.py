@@ -342,7 +342,9 @@ class Namespace:
     def _foreign(self, value: Any, path: Path) -> Any:
         """A function written in C, or a ufunc."""
         owner = getattr(value, "__self__", None)
-        if isinstance(owner, (type, types.ModuleType)) or (owner is None and not _has_code(value)):
+        if isinstance(owner, (type, types.ModuleType, np.ufunc)) or (
+            owner is None and not _has_code(value)
+        ):
             self.reads.note(path, "same", value)
         else:
             self._note_others(value, value, path)

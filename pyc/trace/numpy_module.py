@@ -412,6 +412,9 @@ def answer(value: Any) -> Any:
         return _refusal(f"np.random.{value.__name__}", *_RANDOM)
     if not isinstance(value, _FUNCTIONS):
         return value
+    owner = getattr(value, "__self__", None)
+    if isinstance(owner, np.ufunc):  # one of its methods
+        return getattr(view(owner), value.__name__)
     # Another thread may be in the middle of importing it.
     if value is getattr(sys.modules.get("numpy.random"), "default_rng", None):
         return _default_rng

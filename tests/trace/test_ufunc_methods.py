@@ -16,6 +16,7 @@ from pyc.errors import (
     IndexOutOfRangeError,
     UnsupportedOpError,
 )
+from pyc.runtime import dispatch
 from tests.numpy.interpreted import difference
 
 Call = Callable[..., Any]
@@ -162,6 +163,24 @@ def test_integers_beyond_their_type_wrap_as_in_numpy(name: str, kind: str) -> No
             ufunc.reduceat(x, [0, 4, 2], axis=1),
         )
         assert not difference(outcome(call, x), pyc.jit(call)(x))
+
+
+ANY_OF, TOTALS, TABLE = np.logical_or.reduce, np.add.accumulate, np.multiply.outer
+FETCHED: dict[str, Call] = {
+    "a list": lambda x: ANY_OF([x < 1, x > 4]),
+    "an array": lambda x: ANY_OF(x > 6, axis=1),
+    "lists of lists": lambda x: TOTALS([[x[0], x[1]], [x[2], x[0]]], axis=1),
+    "rows": lambda x: TABLE([x[0, 0], x[1, 1]], x[2]),
+}
+
+
+@pytest.mark.parametrize("name", FETCHED)
+def test_a_method_that_was_fetched_outside_takes_what_it_takes_inside(name: str) -> None:
+    expected = FETCHED[name](FLOATS)
+    function = pyc.jit(FETCHED[name])
+    for _ in range(3):
+        assert not difference(expected, function(FLOATS))
+    assert [dispatch.native_calls(function, s) for s in dispatch.specialisations(function)] == [2]
 
 
 def test_a_place_of_reduceat_that_there_is_not_is_an_index_error() -> None:
