@@ -24,14 +24,15 @@ class Target:
     a process (`PairsMultiply`); parts_vectors: whether it packs the elements of a vector that a
     mask chooses, 32 and 64 bits (`Split`); quick_gathers: whether one instruction loads elements
     from anywhere in less time than one load each; whole_vectors: whether one of the widest vectors
-    is as quick as one, not two, of half the bytes; shared_bytes: shared memory of one block;
-    parameter_bytes: of one launch; thread_bytes: private memory of one thread; grid: blocks of one
-    launch along each axis; cluster_blocks: of one cluster (1: there are none); group_blocks: blocks
-    of one launch that surely run at the same time (1: unknown), one on a multiprocessor;
-    tile_multiply: whether it has the tensor-core step on tiles in shared memory (wgmma: capability
-    9.0 alone); early_launch: whether a kernel may begin before the one that it depends on has
-    ended, and wait for its results itself; solver: the routines of linear algebra that a library of
-    the device has (`ir/solvers.py`), for programs that have such steps.
+    is as quick as one, not two, of half the bytes; cache_ways: lines that a set of the second cache
+    holds, hence rows of one place within a page that can be read at once; shared_bytes: shared
+    memory of one block; parameter_bytes: of one launch; thread_bytes: private memory of one thread;
+    grid: blocks of one launch along each axis; cluster_blocks: of one cluster (1: there are none);
+    group_blocks: blocks of one launch that surely run at the same time (1: unknown), one on a
+    multiprocessor; tile_multiply: whether it has the tensor-core step on tiles in shared memory
+    (wgmma: capability 9.0 alone); early_launch: whether a kernel may begin before the one that it
+    depends on has ended, and wait for its results itself; solver: the routines of linear algebra
+    that a library of the device has (`ir/solvers.py`), for programs that have such steps.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Target:
     parts_vectors: bool = False
     quick_gathers: bool = False
     whole_vectors: bool = False
+    cache_ways: int = 8
     task_bytes: int = 1 << 18
     cache_bytes: int = 1 << 18
     shared_bytes: int = 0
@@ -81,7 +83,7 @@ X86_64_V4_BF16 = Target(
     parts_vectors=True,
 )
 X86_64_V4_FP16 = replace(
-    X86_64_V4_BF16, id="x86-64-v4-fp16", quick_gathers=True, whole_vectors=True
+    X86_64_V4_BF16, id="x86-64-v4-fp16", quick_gathers=True, whole_vectors=True, cache_ways=16
 )
 """Processors that compute in float16, which says that they are recent ones of Intel, no more."""
 X86_64_V4_AMX = replace(

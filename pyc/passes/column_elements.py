@@ -26,7 +26,8 @@ WAYS = 8
 
 
 class ColumnElements:
-    """One reduction. before: what is bound and stored on its way."""
+    """One reduction. before: what is bound and stored on its way; cheap: whether an element takes
+    little work; plain: and nothing is done on its way."""
 
     def __init__(self, sweeps: Sweeps, before: Body, reduce: Reduce) -> None:
         self.sweeps = sweeps
@@ -34,6 +35,7 @@ class ColumnElements:
         self.n, self.types = self.elements.n, self.elements.types
         self.counter = Counter(self.types, reduce.monoid, self._refuse)
         self.cheap = self.elements.work <= CHEAP * len(self.types)
+        self.plain = self.cheap and not before
         self.arrays: list[Buffer] = []
 
     @staticmethod

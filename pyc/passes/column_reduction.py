@@ -18,7 +18,7 @@ from pyc.ir.loops import For, Kind, Let, Stmt
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.passes.column_elements import AT_ONCE, WAYS, ColumnElements, values_first
 from pyc.passes.elements import Components, Elements, Found
-from pyc.passes.kept_lanes import KeptLanes, in_order
+from pyc.passes.kept_lanes import KeptLanes, in_order, one_by_one
 from pyc.passes.nest import Loop, accesses, bindings
 from pyc.passes.one_chunk import OneChunk, is_direct, levels_completed
 from pyc.passes.reduction import CHEAP
@@ -31,6 +31,9 @@ GROUPS = 4
 """Groups of kept lanes that become tasks of their own, at most."""
 BLOCKS = 16
 """Blocks of chunks, or of rows, at most."""
+LANE_BYTES = 1 << 13
+"""Bytes of a row of a tile from which each kept lane is a task, whose chunks meet beside it: their
+kept lanes would be a sixtieth of what is read, and go through memory twice."""
 FLAT_COLUMNS = 64
 """Columns up to which KEEP rows are swept as one, where they lie one behind the other."""
 FEW_ELEMENTS = 32
@@ -283,7 +286,10 @@ class ColumnReduction(ColumnElements):
         groups = 1
         while groups < KEEP and (LANES // groups) * tile.size * sweeps.itemsize > SUM_BYTES:
             groups *= 2
-        if sweeps.staged:
+        wide = self.plain and tile.size * sweeps.itemsize >= LANE_BYTES
+        if sweeps.staged and wide and one_by_one(self, tile):
+            groups = KEEP
+        elif sweeps.staged:
             per = 1
             while -(-chunks // per) > BLOCKS:
                 per *= 2

@@ -11,7 +11,7 @@ from pyc.ir.loops import Body, For, If, Kind, Let, Stmt
 from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.passes.column_elements import AT_ONCE, ColumnElements
 from pyc.passes.elements import Components
-from pyc.passes.reduction import ROWS, At
+from pyc.passes.reduction import ROWS, At, reversed_bits
 from pyc.passes.sweeps import Each, Held, Tile
 
 IN_ORDER_BYTES = 3 << 13
@@ -27,8 +27,12 @@ def in_order(reduction: ColumnElements, tile: Tile) -> bool:
     """Whether rows are taken as they come: where they are short pieces of memory, and to compute
     or store them hides that each adds to a sum in memory. Cheap ones are added eight at a time
     instead."""
-    cheap = reduction.cheap and not reduction.elements.before
-    return not cheap and LANES * tile.size * reduction.sweeps.itemsize <= IN_ORDER_BYTES
+    return not reduction.plain and LANES * tile.size * reduction.sweeps.itemsize <= IN_ORDER_BYTES
+
+
+def one_by_one(reduction: ColumnElements, tile: Tile) -> bool:
+    """Whether each kept lane of a chunk is summed before the next."""
+    return LANES * tile.size * reduction.sweeps.itemsize > TOGETHER_BYTES
 
 
 class KeptLanes:
@@ -57,8 +61,7 @@ class KeptLanes:
         types = reduction.types
         sweeps = reduction.sweeps
         self.in_order = in_order(reduction, tile)
-        wide = LANES * tile.size * sweeps.itemsize > TOGETHER_BYTES
-        self.one_by_one = wide and kept == KEEP
+        self.one_by_one = kept == KEEP and one_by_one(reduction, tile)
         self.together = 1 if self.one_by_one else self.size
         self.sums = sweeps.local("sums", types, ROWS * self.together, tile, local)
         if per > 1:
@@ -111,8 +114,10 @@ class KeptLanes:
 
         met = tuple(self.sweep(meet))
         if self.one_by_one:
-            each = self._sums_of(kept, base, rows - last, slots)
-            return [For(kept, self.size, Kind.SERIAL, (*each, *met))]
+            each = [*self._sums_of(kept, base, rows - last, slots), *met]
+            if rows == CHUNK and self.reduction.plain:
+                each = self._tree_of(kept, base, c)
+            return [For(kept, self.size, Kind.SERIAL, tuple(each))]
         fill = self._sums_in_order if self.in_order else self._sums_by_lane
         body = fill(base, rows - last, slots)
         meeting = For(kept, self.size, Kind.SERIAL, met)
@@ -128,6 +133,37 @@ class KeptLanes:
         """The same of the lanes of kept lane b."""
         i = Var("i")
         return [For(i, slots, Kind.SERIAL, self._sum_of(i, i, b, base, rows))]
+
+    def _tree_of(self, b: Expr, base: Expr, c: Expr) -> list[Stmt]:
+        """Kept lane b of chunk c, all of whose elements exist: its lanes come in the order of their
+        tree, and the sweep over the rows of one (or two) adds the sums that wait for it."""
+        together = self.reduction.sweeps.nest.target.cache_ways // ROWS
+        steps, apart = ROWS // together, LANES // together
+        bits = steps.bit_length() - 1
+        number, lane = Var("number"), Var("lane")
+
+        def sweep(full: int) -> list[Stmt]:
+            def body(at: Expr, column: Expr) -> list[Stmt]:
+                found = [
+                    self.reduction.fold(lane + k * apart, LANES, ROWS, at, column, None)
+                    for k in range(together)
+                ]
+                inside = [s for body, _ in found for s in body]
+                total = self.counter.tree([x for _, x in found])
+                for k in range(full):
+                    before = self.sums.load(const(k), at, column)
+                    total = self.counter.monoid.combine(before, total)
+                if full == bits:
+                    return [*inside, *self._put(b, c, at, column, total)]
+                return [*inside, *self.sums.store(const(full), at, column, total)]
+
+            return self.sweep(body)
+
+        each = sweep(bits)
+        for full in reversed(range(bits)):
+            each = [If((number & 1 << full).equal(0), tuple(sweep(full)), tuple(each))]
+        bind = Let(lane, base + (reversed_bits(number, bits) * KEEP + (self.first + b)))
+        return [For(number, steps, Kind.SERIAL, (bind, *each))]
 
     def _sum_of(self, slot: Expr, i: Expr, b: Expr, base: Expr, rows: int) -> Body:
         """The sum of the i-th lane of kept lane b."""

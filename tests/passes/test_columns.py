@@ -14,7 +14,7 @@ from pyc.ir.evaluate import evaluate
 from pyc.ir.expr import Load, postorder
 from pyc.ir.loops import Alloc, Buffer, For, Kernel, Kind, Prefetch, Store, expressions, walk
 from pyc.ir.order import CHUNK, KEEP, LANES
-from pyc.ir.target import X86_64_V3, X86_64_V4
+from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_FP16, Target
 from pyc.passes import (
     column_elements,
     column_reduction,
@@ -134,6 +134,44 @@ def test_lanes_one_by_one_keep_all_bits(
     for work in (1, 1 << 60):
         monkeypatch.setattr(schedule, "TASK_WORK", work)
         check(name, rows, COLUMNS[rows % 4 // 2], X86_64_V4)
+
+
+@pytest.mark.parametrize("target", [X86_64_V4, X86_64_V4_FP16], ids=lambda t: t.id)
+@pytest.mark.parametrize("rows", [1025, 3072, 4100])
+@pytest.mark.parametrize("tasks", [True, False])
+def test_kept_lanes_that_meet_as_they_are_read_keep_all_bits(
+    rows: int, target: Target, tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunks with all elements and the last one, whose lanes are of two lengths."""
+    monkeypatch.setattr(kept_lanes, "TOGETHER_BYTES", 0)
+    monkeypatch.setattr(column_reduction, "LANE_BYTES", 0)
+    monkeypatch.setattr(column_reduction, "FLAT_COLUMNS", 0)
+    monkeypatch.setattr(schedule, "TASK_WORK", 1 if tasks else 1 << 60)
+    check_program(lambda x: pnp.sum(x, axis=0), rows, 19, target=target)
+    check_program(several_sums, rows, 19, target=target)
+
+
+def several_sums(x: Any) -> Any:
+    return pnp.sum(x, axis=0), pnp.sum(x * x, axis=0), pnp.prod(x, axis=0)
+
+
+@pytest.mark.parametrize(("target", "rows"), [(X86_64_V4, 8), (X86_64_V4_FP16, 16)])
+def test_sums_of_wide_columns_read_as_many_rows_as_the_caches_hold(
+    target: Target, rows: int
+) -> None:
+    """Rows of one place in a page. What lies between the launches is a value for each kept lane
+    and column: of the chunks of a kept lane only their total."""
+    graph = optimise(graph_of(lambda x: pnp.sum(x, axis=0), ones(4096, 4096)))
+    found = plan(graph, target).plan
+    first, _ = found.kernels
+    loops = [s for s in walk(first.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    reads = []
+    for loop in loops:
+        nodes = [n for s in walk(loop.body) for n in postorder(expressions(s))]
+        reads.append(len({n for n in nodes if isinstance(n, Load) and n.buffer.role == "in"}))
+    assert set(reads) == {0, rows}
+    assert _tasks(first) == KEEP
+    assert found.peak == KEEP * 4096 * 4
 
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
@@ -295,12 +333,12 @@ def test_sums_that_know_their_column_are_not_flat() -> None:
     check_program(spread, 300, 3)
 
 
-def check_program(function: Callable[..., Any], *shape: int) -> Kernel:
+def check_program(function: Callable[..., Any], *shape: int, target: Target = X86_64_V4) -> Kernel:
     """A program of one argument gives the definition's bits; its first kernel."""
     graph = optimise(graph_of(function, ones(*shape)), check=True)
     values = awkward_arguments(graph)
     shapes = [(v.shape, v.dtype.numpy) for v in graph.results]
-    found = plan(graph, X86_64_V4, check=True).plan
+    found = plan(graph, target, check=True).plan
     for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
         assert same_bits(a, b)
     return found.kernels[0]
