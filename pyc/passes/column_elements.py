@@ -23,6 +23,9 @@ AT_ONCE = 4
 first cache."""
 WAYS = 8
 """Lines of one set of the first cache, whose sets begin again after a page."""
+FAR_BYTES = 1 << 23
+"""Bytes of what is read from which rows come from beyond the second cache: what this one holds of a
+set (`Target.cache_ways`) is then read at once, though the first does not hold it."""
 
 
 class ColumnElements:
@@ -43,8 +46,8 @@ class ColumnElements:
         raise AssertionError(f"{name}: arrays of columns are made by `Sweeps`")
 
     def fit_together(self, step: int, count: int) -> bool:
-        """Whether the first cache holds what is read of `count` rows that are `step` apart: a line
-        or two of each, in sets that follow from the distance."""
+        """Whether the caches hold what is read of `count` rows that are `step` apart: a line or two
+        of each, in sets that follow from the distance."""
         reduce = self.elements.reduce
         if len(reduce.domain) != 1:
             return False
@@ -55,9 +58,15 @@ class ColumnElements:
             if stride is None:
                 return False
             distance = stride * step * buffer.dtype.itemsize
-            if stride and count > WAYS * (PAGE // gcd(distance, PAGE)):
+            if stride and count > self.ways * (PAGE // gcd(distance, PAGE)):
                 return False
         return True
+
+    @property
+    def ways(self) -> int:
+        """Rows of one place within a page that are read at once."""
+        far = self.n * self.sweeps.kept * self.sweeps.itemsize >= FAR_BYTES
+        return max(self.sweeps.nest.target.cache_ways, WAYS) if far else WAYS
 
     def element(self, position: Expr, at: Expr, column: Expr) -> Found:
         """The element at a position of the sequence, in a column."""

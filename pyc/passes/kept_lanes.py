@@ -137,7 +137,7 @@ class KeptLanes:
     def _tree_of(self, b: Expr, base: Expr, c: Expr) -> list[Stmt]:
         """Kept lane b of chunk c, all of whose elements exist: its lanes come in the order of their
         tree, and the sweep over the rows of one (or two) adds the sums that wait for it."""
-        together = self.reduction.sweeps.nest.target.cache_ways // ROWS
+        together = max(self.reduction.ways // ROWS, 1)
         steps, apart = ROWS // together, LANES // together
         bits = steps.bit_length() - 1
         number, lane = Var("number"), Var("lane")
