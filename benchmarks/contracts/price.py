@@ -7,12 +7,16 @@ rows of 1 to 1 M, in arrays of 4 and 64 MB. A free kernel (`reduction/`) is LLVM
 any order and loops as it likes; the best of several is taken. It has pyc's arithmetic ("contract":
 one rounding for each quotient, exp of any argument) or the fastest ("fast": a reciprocal, exp of
 what softmax asks for). Every kernel is checked against float64 first; one thread, widest vectors;
-ratios are medians of neighbouring timings. `--only` takes rows as
-"softmax first 256x4096,sum last".
+ratios are medians of neighbouring timings. A free kernel writes where pyc does: into a block that
+`malloc` has for each call, which is the same one for both, as two blocks of 4 MB differ by up to
+7 % for one kernel. Where pyc keeps blocks for results itself it writes into an array that it has
+written before. `--only` takes rows as "softmax first 256x4096,sum last".
 """
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -34,6 +38,7 @@ from benchmarks.contracts.reduction.kernels import (
 )
 from benchmarks.contracts.reduction.timing import Call, Compiler, Ratio, compare, seconds
 from benchmarks.runner import parser, publish
+from pyc.runtime.pool import RECYCLED_BYTES
 from pyc.runtime.threads import threads
 
 Array = np.ndarray[Any, Any]
@@ -44,6 +49,9 @@ COLUMNS = {
     "softmax": first_axis_programs.softmax_first,
     "layer norm": first_axis_programs.layer_norm_first,
 }
+malloc, free = (getattr(ctypes.CDLL(None), name) for name in ("malloc", "free"))
+malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+free.restype, free.argtypes = None, [ctypes.c_void_p]
 SHORTEST = 16
 """Elements of a row from which there are free kernels of softmax and layer norm."""
 
@@ -113,9 +121,10 @@ class Price:
             texts, count = kernels(program, axis, self.shape, arithmetic, scales=self.scales)
             calls: dict[str, Call] = {}
             for name, text in texts.items():
-                calls[name] = self.call(text, count)
+                kernel = partial(self.compiler(text), self.x.ctypes.data)
                 self.out[...] = np.nan
-                calls[name]()
+                kernel(self.out.ctypes.data, count)
+                calls[name] = self.call(kernel, count, exact.size * self.out.itemsize)
                 here = self.out.reshape(-1)[: exact.size].reshape(exact.shape)
                 self.check(here, exact, scale, f"{program} {axis} {arithmetic.name} {name}")
             if calls:
@@ -126,9 +135,17 @@ class Price:
                 )
         return found
 
-    def call(self, text: str, count: int) -> Call:
-        kernel = self.compiler(text)
-        return partial(kernel, self.x.ctypes.data, self.out.ctypes.data, count)
+    def call(self, kernel: Callable[[int, int], None], count: int, nbytes: int) -> Call:
+        """A call of a free kernel that makes a result of `nbytes` where pyc's calls make theirs."""
+        if nbytes >= RECYCLED_BYTES:
+            return partial(kernel, self.out.ctypes.data, count)
+
+        def run() -> None:
+            out = malloc(nbytes)
+            kernel(out, count)
+            free(out)
+
+        return run
 
     @staticmethod
     def check(found: Array, exact: Array, scale: Any, what: str) -> None:
