@@ -174,6 +174,21 @@ def test_sums_of_wide_columns_read_as_many_rows_as_the_caches_hold(
     assert found.peak == KEEP * 4096 * 4
 
 
+@pytest.mark.parametrize(
+    ("target", "columns", "sweeps"),
+    [(X86_64_V4, 1 << 20, 2), (X86_64_V4_FP16, 1 << 20, 1), (X86_64_V4_FP16, 1 << 14, 2)],
+)
+def test_few_rows_from_memory_are_one_sweep_where_the_second_cache_holds_them(
+    target: Target, columns: int, sweeps: int
+) -> None:
+    """Sixteen rows of one place within a page. What stays in the second cache is read in two
+    sweeps, whose rows the first cache holds."""
+    graph = optimise(graph_of(lambda x: pnp.sum(x, axis=0), ones(16, columns)))
+    (kernel,) = plan(graph, target).plan.kernels
+    vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    assert len(vectors) == sweeps
+
+
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "several"])
 def test_several_tiles_keep_all_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles of few columns, whose last vectors overlap."""
