@@ -9,8 +9,8 @@ one rounding for each quotient, exp of any argument) or the fastest ("fast": a r
 what softmax asks for). Every kernel is checked against float64 first; one thread, widest vectors;
 ratios are medians of neighbouring timings. A free kernel writes where pyc does: into a block that
 `malloc` has for each call, the same for both but for some bytes at its begin, as two blocks of 4 MB
-differ by up to 4 % for one kernel. Where pyc keeps blocks for results itself it writes into an array that it has
-written before. `--only` takes rows as "softmax first 256x4096,sum last".
+differ by up to 4 % for one kernel. Where pyc keeps blocks for results itself it writes into an
+array that it has written before. `--only` takes rows as "softmax first 256x4096,sum last".
 """
 
 from __future__ import annotations
