@@ -690,8 +690,8 @@ def dynamic_slice(operand: Any, start_indices: Sequence[Any], slice_sizes: Seque
     raises ShapeError: a start or size too many or too few, or a size larger than its axis
     """
     x = asarray(operand)
-    fixed, moving = _starts("dynamic_slice", start_indices, shape_of(x))
     sizes = tuple(int(s) for s in slice_sizes)
+    fixed, moving = _starts("dynamic_slice", start_indices, shape_of(x), sizes)
     return separated(bind1("dynamic_slice", x, *moving, starts=fixed, sizes=sizes), (x,))
 
 
@@ -703,25 +703,29 @@ def dynamic_update_slice(operand: Any, update: Any, start_indices: Sequence[Any]
     """
     x = asarray(operand)
     new = cast(asarray(update), dtype_of(x))
-    fixed, moving = _starts("dynamic_update_slice", start_indices, shape_of(x))
+    fixed, moving = _starts("dynamic_update_slice", start_indices, shape_of(x), shape_of(new))
     strides = (1,) * len(shape_of(x))
     return bind1("update_slice", x, new, *moving, starts=fixed, strides=strides)
 
 
 def _starts(
-    name: str, starts: Sequence[Any], shape: Sequence[int]
+    name: str, starts: Sequence[Any], shape: Shape, box: Shape
 ) -> tuple[tuple[int | None, ...], list[Any]]:
-    """The starts that are known, None for others, and those that are not; none is negative."""
+    """The starts that are known, None for others, and those that are not; none is negative. A box
+    as long as the axis is moved to where the axis begins, wherever it starts."""
     if len(starts) != len(shape):
         raise ShapeError(f"{name}: needs {len(shape)} starts, got {len(starts)}")
     fixed: list[int | None] = []
     moving: list[Any] = []
-    for s, n in zip(starts, shape, strict=True):
+    for k, (s, n) in enumerate(zip(starts, shape, strict=True)):
         if _is_static_int(s):
             fixed.append(int(s) + n if s < 0 else int(s))
             continue
         if type_of(s).shape != () or not dtype_of(s).is_integer:
             raise ShapeError(f"{name}: a start must be one integer, got {type_text(s)}")
+        if box[k : k + 1] == (n,):  # the op says so if there are too many or too few of them
+            fixed.append(0)
+            continue
         fixed.append(None)
         start = cast(s, dt.i64)
         moving.append(where(less(start, 0), add_arrays(start, n), start))

@@ -63,6 +63,18 @@ def _full_slice(m: Match, e: Eqn, args: Values) -> Values | None:
     return (args[0],) if args[0].type == e.out.type and forward else None
 
 
+def _whole_store(m: Match, e: Eqn, args: Values) -> Values | None:
+    """A store of all elements, or of none. Not where it starts at a computed place, though all of
+    it fits at the first element only: that place may have been checked, and nobody else reads it.
+    """
+    if None in e.params["starts"]:
+        return None
+    array, update = args
+    if update.type == e.out.type:
+        return (update,)
+    return (array,) if update.type.size == 0 else None
+
+
 def _of_itself(m: Match, e: Eqn, args: Values) -> Values | None:
     """reshape(reshape(x)) and broadcast(broadcast(x)) need the outer one only, or none."""
     inner = m.maker(args[0], e.op.name)
@@ -197,6 +209,7 @@ RULES: dict[str, tuple[Callable[[Match, Eqn, Values], Values | None], ...]] = {
     "broadcast": (_to_own_type, _of_itself),
     "reshape": (_to_own_type, _of_itself),
     "slice": (_full_slice, _part_of_sorted),
+    "update_slice": (_whole_store,),
     "sort": (_sorted_again,),
     "argsort": (_negated_order,),
     "concatenate": (_joined_slices,),

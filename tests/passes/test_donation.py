@@ -75,6 +75,10 @@ TAKEN: dict[str, tuple[Any, tuple[Any, ...], tuple[int, ...], dict[int, int], in
     "an exchange": (lambda x, y: (y, x), (X, Y), (0, 1), {0: 1, 1: 0}, 0),
     "an exchange, changed": (lambda x, y: (y + 1, x * 2), (X, Y), (0, 1), {0: 1, 1: 0}, 0),
     "an update": (lambda x: x.at[3].set(7.0), (X,), (0,), {0: 0}, 0),
+    "all of it at a computed place": (
+        lambda x, i: lax.dynamic_update_slice(x, x * 2 + 1, (i,)),
+        *((X, 3), (0,), {0: 0}, 0),
+    ),
     "a row of updates": (lambda x: x.at[3].set(7.0).at[5].add(2.0), (X,), (0,), {0: 0}, 0),
     "later": (lambda x: pnp.sort(pnp.sort(x)[::-1] * 2), (X,), (0,), {0: 0}, 0),
     "a copy of another": (lambda x, y: (y, x.sum()), (X, Y), (0,), {0: 0}, 1),

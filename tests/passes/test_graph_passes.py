@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import pyc
+import pyc.numpy as pnp
+from pyc import lax
 from pyc.errors import DTypeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
@@ -83,6 +86,11 @@ def row(b: Builder, x: Value, k: int) -> Value:
 WHOLE = {"start": (0, 0), "size": (2, 3), "step": (1, 1)}
 
 
+def stored(b: Builder, x: Value, update: Value) -> Value:
+    """`x` with rows replaced, from the first one on."""
+    return b.bind1("update_slice", x, update, starts=(0, 0), strides=(1, 1))
+
+
 def joined(b: Builder, x: Value, *parts: tuple[int, int]) -> Value:
     """Columns of `x`, each (first, how many), side by side."""
     slices = [
@@ -130,6 +138,19 @@ SIMPLIFIED: dict[str, tuple[Make, DType]] = {
         dt.f32,
     ),
     "whole_slice": (lambda b, x: b.bind1("slice", x, **WHOLE), dt.f32),
+    "whole_store": (lambda b, x: stored(b, b.bind1("exp", x), x), dt.f32),
+    "whole_store_at_a_place_beyond": (
+        lambda b, x: b.bind1("update_slice", b.bind1("exp", x), x, starts=(7, 0), strides=(1, 1)),
+        dt.f32,
+    ),
+    "whole_store_after_a_store": (
+        lambda b, x: stored(b, stored(b, x, b.bind1("exp", row(b, x, 1))), b.bind1("neg", x)),
+        dt.f32,
+    ),
+    "store_of_no_row": (
+        lambda b, x: stored(b, x, b.bind1("slice", x, start=(0, 0), size=(0, 3), step=(1, 1))),
+        dt.f32,
+    ),
     "identity_transpose": (lambda b, x: b.bind1("transpose", x, axes=(0, 1)), dt.f32),
     "transpose_of_transpose": (
         lambda b, x: b.bind1("transpose", b.bind1("transpose", x, axes=(1, 0)), axes=(1, 0)),
@@ -242,6 +263,44 @@ def test_every_rule_has_a_graph() -> None:
     named = {e.op.name for m, d in SIMPLIFIED.values() for e in graph(m, 2, 3, dtype=d).eqns}
     ruled = set(RULES) | {n for n, op in OPS.items() if op.unit or op.absorbing}
     assert ruled - named <= {"shift_right"}, "shift_right is shift_left's twin"
+
+
+def test_a_carry_that_is_stored_whole_is_what_is_stored() -> None:
+    """So what reads its neighbours has two arrays that take turns, and no copy."""
+
+    def following(x: Any) -> Any:
+        return pnp.roll(x, 1) * 0.5 + x
+
+    def store(i: Any, x: Any) -> Any:
+        return lax.dynamic_update_slice(x, following(x), (i,))
+
+    stored, bare = (
+        optimise(graph_of(lambda x, step=step: lax.fori_loop(0, 9, step, x), ones(40)), check=True)
+        for step in (store, lambda i, x: following(x))
+    )
+    assert print_graph(stored) == print_graph(bare)
+
+
+@pytest.mark.parametrize("name", ["at", "assignment", "traced slice"])
+def test_a_place_is_checked_where_all_is_stored(name: str) -> None:
+    """The one row of an array has one place."""
+
+    def function(x: Any, i: Any) -> Any:
+        new = np.arange(6.0)
+        if name == "at":
+            return x.at[i, ::-1].set(new)
+        y = np.zeros((1, 6))
+        if name == "assignment":
+            y[i, ::-1] = new
+        for k in range(2 * (name == "traced slice")):
+            y[i, k - k : 6 + k - k] = new
+        return y
+
+    call = pyc.jit(function)
+    call(ones(1, 6), 0)
+    call(ones(1, 6), -1)
+    with pytest.raises(IndexError, match="index 1 is out of bounds"):
+        call(ones(1, 6), 1)
 
 
 UNITS = [
@@ -413,18 +472,12 @@ def test_optimising_twice_changes_nothing() -> None:
     assert print_graph(optimise(once, check=True)) == print_graph(once)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=250, deadline=None, derandomize=True)
 @given(st.integers(0, 10**6))
+@example(2914)  # all of an array is stored after an overlay
 def test_optimising_random_programs_twice_changes_nothing(seed: int) -> None:
-    """So one round of the passes is enough where no scan is expanded. Always the same programs, as
-    it is not for one in 4,000 (below)."""
+    """So one round of the passes is enough where no scan is expanded."""
     once = optimise(random_graph(seed, 8), check=True)
-    assert print_graph(optimise(once, check=True)) == print_graph(once)
-
-
-@pytest.mark.xfail(strict=True, reason="initial values are looked at before updates are overlays")
-def test_an_array_that_is_stored_whole_after_an_overlay_needs_one_round() -> None:
-    once = optimise(random_graph(2914, 8), check=True)
     assert print_graph(optimise(once, check=True)) == print_graph(once)
 
 
