@@ -580,6 +580,7 @@ TABLE: dict[str, Emitter] = {
     "abs": _abs,
     "div": _by_kind("sdiv", "udiv", "fdiv"),
     "sqrt": _call("llvm.sqrt"),
+    "narrow_sqrt": _call("llvm.sqrt"),
     "fma": _call("llvm.fma"),
     "fast_div": _approximate("llvm.nvvm.div.full", "div"),
     "fast_sqrt": _approximate("llvm.nvvm.sqrt.approx.f", "sqrt"),

@@ -64,6 +64,7 @@ Array = np.ndarray[Any, Any]
 MOST_POINTS = 1 << 20
 """Points beyond which conditions are taken as true and extents at their greatest."""
 FLOPS = dict.fromkeys(("add", "sub", "mul", "div", "sqrt", "minimum", "maximum"), 1) | {
+    "narrow_sqrt": 1,
     "fma": 2,
     "fma_pairs": 4,
 }

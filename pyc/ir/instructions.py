@@ -4,8 +4,8 @@ Each entry gives an instruction's arity, its type rule and its exact meaning as 
 over arrays (the meaning both interpreters use). Every instruction but `scale` is total: no input is
 undefined, so bits cannot depend on the target. `scale` has a domain on which targets agree, because
 some have it as one instruction, and so has `fma_pairs`; both interpreters raise ValueError outside
-of it. `fast_div` and
-`fast_sqrt`, of programs with `fastmath`, are rounded exactly or nearly, as the target has it.
+of it. `narrow_sqrt` is the root to the bit once it is cast to float32. `fast_div` and `fast_sqrt`,
+of programs with `fastmath`, are rounded exactly or nearly, as the target has it.
 Backends hold one table from these names to machine code.
 
 Arithmetic on half types does not exist here: ops widen to float32 and round back (`cast`).
@@ -93,6 +93,12 @@ def _same(kinds: str) -> Callable[[tuple[DType, ...]], DType]:
 def _compare(types: tuple[DType, ...]) -> DType:
     _same("bool int uint float")(types)
     return dt.b1
+
+
+def _double(types: tuple[DType, ...]) -> DType:
+    if types != (dt.f64,):
+        raise TypeError(f"needs f64, got {', '.join(map(repr, types))}")
+    return dt.f64
 
 
 def _fma_pairs_type(types: tuple[DType, ...]) -> DType:
@@ -381,6 +387,9 @@ _define("abs", 1, _NUMBER, np.abs)
 _define("div", 2, _FLOAT, np.true_divide)
 _define("sqrt", 1, _FLOAT, np.sqrt)
 _define("fma", 3, _FLOAT, _fma, typed=True)
+# Of a number that is then cast to float32. A target may give another neighbour of the root where
+# that cast cannot tell; the domain is 0, NaN and numbers in [2^-300, 2^300].
+_define("narrow_sqrt", 1, _double, np.sqrt)
 # A target may have an approximate instruction for these: within 2 and 1 units in the last place.
 _define("fast_div", 2, _FLOAT, np.true_divide)
 _define("fast_sqrt", 1, _FLOAT, np.sqrt)

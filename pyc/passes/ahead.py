@@ -33,7 +33,7 @@ FORESEEN = 1 << 24
 so by itself while a row is computed, but for lines that are to be stored."""
 ROW_BYTES = 1 << 16
 """Bytes of a row up to which the next one is asked for: it should stay in a core's cache."""
-SLOW = frozenset(("div", "fast_div", "sqrt", "fast_sqrt"))
+SLOW = frozenset(("div", "fast_div", "sqrt", "narrow_sqrt", "fast_sqrt"))
 """Instructions of several cycles a vector: one of these"""
 LONG = 16
 """or so many of others leave memory idle."""

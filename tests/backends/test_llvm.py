@@ -16,7 +16,7 @@ from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Var, apply
-from pyc.ir.instructions import INSTRUCTIONS, SCALED, bitcast, cast
+from pyc.ir.instructions import INSTRUCTIONS, SCALED, bitcast, cast, quietly
 from pyc.ir.loops import Buffer, For, Kernel, Kind, Store
 from pyc.ir.target import X86_64_V3, X86_64_V4, Target
 
@@ -171,6 +171,9 @@ def cases(t: DType) -> Iterator[Case]:
             operands[1] = (operands[1].astype(np.int64) % (t.bits + 4)).astype(t.numpy)
         if name == "scale":
             operands = scaled(t)
+        if name == "narrow_sqrt":
+            yield from narrowed()
+            continue
         expected = instruction.evaluate(tuple(operands), result)
         yield Case(lambda *a, name=name: apply(name, *a), operands, expected, name)
     for to in SCALARS:
@@ -193,6 +196,27 @@ def scaled(t: DType) -> list[Array]:
     x = np.exp2(random.uniform(-32, 32, n.size)) * random.choice([-1, 1], n.size)
     x[::8], x[1::8], x[2::8], x[3::8] = SCALED, 1 / SCALED, np.nan, random.choice([0.0, -0.0])
     return [x.astype(t.numpy), (n + (1.5 * 2.0**mantissa + 2 * bias)).astype(t.numpy)]
+
+
+def narrowed() -> Iterator[Case]:
+    """Roots that are cast to float32: of all magnitudes, and those next to the middle of two
+    neighbours, which decide by the last bit of the root."""
+    random = np.random.default_rng(6)
+    far = np.exp2(random.uniform(-299, 299, 4000))
+    thin = np.exp2(random.integers(-140, 120, 20_000)) * (1 + random.random(20_000))
+    below = thin.astype(np.float32)
+    middles = (below.astype(np.float64) + np.nextafter(below, np.float32(np.inf))) / 2
+    edges = np.exp2(np.arange(-140.0, 120.0))
+    middles = np.concatenate([middles, edges * (1 + 2.0**-24), edges * (2 - 2.0**-24)])
+    near = middles * middles  # exact: a middle has 25 bits
+    around = [near]
+    for toward in (0.0, np.inf):
+        one = np.nextafter(near, toward)
+        around += [one, np.nextafter(one, toward)]
+    squares = np.concatenate([[0.0, np.nan], far, *around])
+    with quietly():
+        roots = np.sqrt(squares).astype(np.float32)
+    yield Case(lambda a: apply("narrow_sqrt", a).cast(dt.f32), [squares], roots, "narrow_sqrt")
 
 
 def test_scale_has_a_domain() -> None:

@@ -137,7 +137,7 @@ def hypot(x: Expr, y: Expr) -> Expr:
     infinite = a.equal(INFINITY) | b.equal(INFINITY)
     if t is dt.f32:
         wide, other = a.cast(dt.f64), b.cast(dt.f64)
-        result = sqrt(fma(wide, wide, other * other)).cast(dt.f32)
+        result = apply("narrow_sqrt", fma(wide, wide, other * other)).cast(dt.f32)
         return select(infinite, Const(INFINITY, t), result)
     swap = a < b
     most, least = select(swap, b, a), select(swap, a, b)
