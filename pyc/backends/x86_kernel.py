@@ -9,6 +9,7 @@ the function that the context's `parallel` calls, so no trampoline stands betwee
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -149,7 +150,7 @@ class X86Kernel(KernelEmitter):
             found = x86_vectors.pairs_instruction(b, args, lanes, scope)
         elif self.avx512:
             found = self._of_known(name, dtype, args, lanes, scope)
-            if found is None:
+            if found is None and not (name == "narrow_sqrt" and self._keeps_roots):
                 found = x86_vectors.vector_instruction(b, name, dtype, args, lanes, scope)
         if found is None:
             found = super().vector_instruction(name, dtype, args, lanes, scope)
@@ -158,6 +159,10 @@ class X86Kernel(KernelEmitter):
         if name == "shr" and x86_vectors.is_half_shift(dtype, args[1]):
             self._high_halves[found] = args[0]
         return found
+
+    @cached_property
+    def _keeps_roots(self) -> bool:
+        return x86_vectors.keeps_roots(self.kernel)
 
     def _of_known(
         self, name: str, dtype: DType, args: Sequence[Value], lanes: int, scope: Scope

@@ -18,7 +18,10 @@ from pyc.backends.llvm_builder import (
     suffix,
 )
 from pyc.ir import dtype as dt
+from pyc.ir.defined import CALLED
 from pyc.ir.dtype import DType
+from pyc.ir.expr import Apply, postorder
+from pyc.ir.loops import Kernel, expressions, walk
 from pyc.ir.target import Target
 
 SCALE = "llvm.x86.avx512.mask.scalef"
@@ -32,6 +35,8 @@ not foresee stores."""
 COMPRESS = "llvm.x86.avx512.mask.compress"
 NEAR_INVERSE_ROOT = "llvm.x86.avx512.rsqrt14.pd"
 """Its relative error is below 2^-14."""
+BESIDE_A_ROOT = 18
+"""Instructions of floats for each root, those of its operand too, that take as long as the root."""
 INTRINSICS = (SCALE, RANGE, PAIRS, SUMS, COMPRESS, NEAR_INVERSE_ROOT, "llvm.ctpop")
 _OFFSET = {dt.f32: 1.5 * 2.0**23 + 254, dt.f64: 1.5 * 2.0**52 + 2046}
 """What `scale` adds to its exponent."""
@@ -59,6 +64,23 @@ def vector_instruction(
     if name in _RANGES and not any(_is_constant(x) for x in args):
         return _extremum(_Vectors(builder, dtype, lanes, scope), _RANGES[name], *args)
     return None
+
+
+def keeps_roots(kernel: Kernel) -> bool:
+    """Whether a kernel computes so much else that `narrow_sqrt` is better the processor's root,
+    which goes on beside products and sums."""
+    seen: set[int] = set()
+    roots = others = 0
+    for statement in walk(kernel.body):
+        for e in postorder(expressions(statement)):
+            if id(e) in seen or not isinstance(e, Apply) or not e.dtype.is_float:
+                continue
+            seen.add(id(e))
+            if e.name == "narrow_sqrt":
+                roots += 1
+            else:
+                others += CALLED[e.name].usual if e.name in CALLED else 1
+    return others > BESIDE_A_ROOT * roots
 
 
 def add_truth(

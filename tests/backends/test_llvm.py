@@ -11,6 +11,7 @@ import pytest
 
 from pyc.backends.cpu import Cpu
 from pyc.backends.x86 import compile_plan
+from pyc.backends.x86_kernel import X86Kernel
 from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import plan as plans
@@ -217,6 +218,21 @@ def narrowed() -> Iterator[Case]:
     with quietly():
         roots = np.sqrt(squares).astype(np.float32)
     yield Case(lambda a: apply("narrow_sqrt", a).cast(dt.f32), [squares], roots, "narrow_sqrt")
+
+
+@pytest.mark.parametrize(("more", "near"), [(0, True), (40, False)])
+def test_a_root_beside_much_else_is_the_processors(more: int, near: bool) -> None:
+    """Which costs nothing there, where products and sums would take their turn."""
+
+    def expr(a: Expr) -> Expr:
+        root = apply("narrow_sqrt", a).cast(dt.f32)
+        for k in range(more):
+            root = root * 1.5 + float(k)
+        return root
+
+    text = X86Kernel(elementwise("k", expr, [dt.f64], dt.f32, 64, 8), X86_64_V4, {}).function("k")
+    assert ("rsqrt14" in text) is near
+    assert ("llvm.sqrt" in text) is not near
 
 
 def test_scale_has_a_domain() -> None:
