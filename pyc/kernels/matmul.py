@@ -99,6 +99,8 @@ TERMS_AHEAD = 16
 """How many terms before its use one is asked for where the terms of a lie apart: 400 cycles."""
 TERMS_AT_ONCE = 2
 """Terms of a packed panel that are one behind the other, in products of"""
+LINED_AT_ONCE = 8
+"""The same where rows are copied before, with lines of a asked for among them."""
 WRITTEN_OUT = 1 << 26
 """so many fma and more: they take longer to compile. Four terms are no quicker."""
 STORED_LAST = 1 << 30
@@ -275,6 +277,7 @@ class _Nest:
         self.run = LINE // a.dtype.itemsize if lines else self.at_once
         if lined and self.packs:
             self.run = LINE // self.accumulator.itemsize
+            self.at_once = LINED_AT_ONCE
             every = -(-self.m // self.tile) * groups
             sizes = (self.m, self.k, every, self.rows, self.depth, self.run)
             self.lines = RowLines(self.accumulator, *sizes)
@@ -463,12 +466,19 @@ class _Nest:
             return ahead, [fma(x, b, total) for x, total in zip(a, sums, strict=True)]
 
         def before(k: Expr, terms: int) -> Body:
-            if self.lines is not None:
-                beyond = self.lines.places(at.row + row[0] + self.rows, start, k, const(0))
-                return tuple(Prefetch(self.copied, (place,)) for place in beyond)
             return self._rows_ahead(at, row[0], start + k, terms) if self.packs else ()
 
-        terms, results = over_terms(count, self.run, self.at_once, before, added, initial)
+        def part(first: Expr, number: Expr, parts: int) -> Body:
+            assert self.lines is not None
+            beyond = self.lines.run(at.row + row[0] + self.rows, start, first)
+            share = -(-self.rows // parts)
+            lines = [number * share + r for r in range(share)]
+            if share * parts > self.rows:
+                lines = [minimum(r, const(self.rows - 1)) for r in lines]
+            return tuple(Prefetch(self.copied, (beyond + r * self.run,)) for r in lines)
+
+        lined = None if self.lines is None else part
+        terms, results = over_terms(count, self.run, self.at_once, before, added, initial, lined)
         stored: list[Stmt] = []
         summed: list[Stmt] = []
         for r in range(self.rows):

@@ -38,9 +38,13 @@ class RowLines:
     def places(self, row: Expr, start: Expr, first: Expr, within: Expr) -> list[Expr]:
         """Where each row of the group that begins with `row` has, of the block that begins with
         term `start` and of its run `first` terms behind, the term `within`."""
-        block = start * (self.groups * self.rows) + row * self.depth
-        place = block + first * self.rows + within
+        place = self.run(row, start, first) + within
         return [place + r * self.line for r in range(self.rows)]
+
+    def run(self, row: Expr, start: Expr, first: Expr) -> Expr:
+        """Where that run begins: a line of each row of the group."""
+        block = start * (self.groups * self.rows) + row * self.depth
+        return block + first * self.rows
 
     def copy(self, source: Buffer) -> Kernel:
         """The logical kernel over (the matrix, the lines)."""

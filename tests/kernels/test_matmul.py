@@ -11,7 +11,7 @@ from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Load, postorder
-from pyc.ir.loops import Alloc, For, If, Kind, Prefetch, Store, expressions, walk
+from pyc.ir.loops import Alloc, Body, For, If, Kind, Prefetch, Store, expressions, walk
 from pyc.ir.target import X86_64_V3, X86_64_V4, X86_64_V4_FP16, Target
 from pyc.ir.types import ArrayType
 from pyc.jit import jit
@@ -401,6 +401,23 @@ def test_rows_that_share_sets_of_the_caches_are_copied_before_for_many_tasks() -
     assert lined(2048, 2048, 2048, dimensions=TURNED)[0] is False, "rows are neighbours"
 
 
+@pytest.mark.parametrize(("dtype", "per"), [(dt.f32, 3), (dt.f64, 6)])
+def test_lines_of_copied_rows_are_asked_for_one_by_one(dtype: DType, per: int) -> None:
+    """Among eight terms: those that are asked for together hold up the loads behind them."""
+    types = ArrayType((2048, 2048), dtype), ArrayType((2048, 2048), dtype)
+    kernel = matmul(types, X86_64_V4_FP16, dimensions=PLAIN)
+    (body,) = (s.body for s in walk(kernel.body) if isinstance(s, For) and asks(s.body))
+    assert sum(isinstance(s, Prefetch) for s in body) == per
+    assert sum(isinstance(s, For) and s.kind is Kind.UNROLL for s in body) == 8
+    asked = [k for k, s in enumerate(body) if isinstance(s, Prefetch)]
+    assert all(k + 1 not in asked for k in asked)
+
+
+def asks(body: Body) -> bool:
+    """Whether lines of copied rows are asked for here."""
+    return any(isinstance(s, Prefetch) and s.buffer.name == "lines" for s in body)
+
+
 def lined(
     m: int, k: int, n: int, target: Target = X86_64_V4_FP16, dimensions: Any = PLAIN
 ) -> tuple[bool, set[str]]:
@@ -432,3 +449,13 @@ def test_large_products_have_the_bits_of_their_rows(m: int, k: int, n: int, colu
             some = jit(lambda x, y: np.maximum(x @ y + y[0], 0))(a[first : first + 13], b)
             assert np.array_equal(whole[first : first + 13], some)
         assert np.allclose(whole, np.maximum(a @ b + b[0], 0), atol=1e-2)
+
+
+def test_large_float64_products_have_the_bits_of_their_rows() -> None:
+    """The same where a line has eight terms, all of a run one behind the other."""
+    a, b = (RNG.standard_normal(shape) for shape in ((1030, 1024), (1024, 1056)))
+    product = jit(lambda x, y: x @ y)
+    whole = product(a, b)
+    for first in (0, 515, 1017):
+        assert np.array_equal(whole[first : first + 13], product(a[first : first + 13], b))
+    assert np.allclose(whole, a @ b, atol=1e-10)
