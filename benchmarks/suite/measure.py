@@ -24,6 +24,9 @@ Record = dict[str, Any]
 Samples = dict[str, list[list[float]]]
 HOPELESS = 4.0
 """A contender that took so many times the least in a round is not timed again: it is not best."""
+SLOW_ROUNDS, SLOW_SECONDS = 15, 4.0
+"""Rounds where a turn is a single call, which other work on the machine may disturb; and seconds of
+a contender's calls after which there are no more than were asked for."""
 
 
 def prepare(
@@ -66,6 +69,15 @@ def take_turns(
             order = [n for n in order if n in last and last[n] <= HOPELESS * least]
         order.reverse()
     return samples
+
+
+def rounds_of(names: Iterable[str], first: Samples, rounds: int, seconds: float) -> int:
+    """Rounds for all of `names`, whose samples so far are given: more than were asked for where the
+    slowest has a single call in a turn of so many seconds."""
+    slowest = max((min(flat(first[n])) for n in names if first.get(n)), default=0.0)
+    if slowest <= seconds:
+        return rounds
+    return max(rounds, min(SLOW_ROUNDS, int(SLOW_SECONDS / slowest)))
 
 
 def flat(rounds: list[list[float]]) -> list[float]:
@@ -118,7 +130,8 @@ def measure(
     if workload.family == "ceilings":
         pairs = {}
     names = dict.fromkeys(str(name) for pair in pairs.values() for name in pair)
-    second = take_turns(names, processes, rounds, seconds, limit, False, load)
+    turns = rounds_of(names, first, rounds, seconds)
+    second = take_turns(names, processes, turns, seconds, limit, False, load)
     ratios = {
         t: paired(second[o], second[str(p)])
         for t, (o, p) in pairs.items()

@@ -21,7 +21,7 @@ from benchmarks.suite.figures import (
     share,
     slower,
 )
-from benchmarks.suite.measure import best_peer, paired
+from benchmarks.suite.measure import SLOW_ROUNDS, best_peer, paired, rounds_of
 from benchmarks.suite.page import chart, page
 from benchmarks.suite.processes import Process, interpreters
 from benchmarks.suite.tables import below, duration, markdown
@@ -172,6 +172,18 @@ def test_ratios_are_paired_by_round() -> None:
     """A machine that is half as fast in one round changes no ratio."""
     found = paired([[1.0], [2.0], [1.0]], [[3.0], [6.0], [3.0]])
     assert found == {"ratio": 3.0, "low": 3.0, "high": 3.0, "of_least": 3.0}
+
+
+def test_calls_that_fill_a_turn_have_more_rounds() -> None:
+    """All contenders as many; the slowest says how many, up to some seconds of its calls."""
+    first = {"pyc": [[0.01], [0.02]], "torch": [[0.1], [0.3]], "numpy": [[0.9]], "jax": [[9.0]]}
+    assert rounds_of(["pyc"], first, 3, 0.05) == 3
+    assert rounds_of(["pyc", "torch"], first, 3, 0.05) == SLOW_ROUNDS
+    assert rounds_of(["pyc", "torch"], first, 40, 0.05) == 40
+    assert rounds_of(["pyc", "numpy"], first, 3, 0.05) == 4
+    assert rounds_of(["pyc", "jax"], first, 3, 0.05) == 3
+    assert rounds_of([], first, 3, 0.05) == 3
+    assert rounds_of(["absent"], first, 3, 0.05) == 3
 
 
 def test_means_are_geometric_and_slower_ones_are_listed() -> None:
