@@ -1,6 +1,6 @@
 """Matrix products on a CPU: a scheduled nest in shape-cut tiles with the accumulators in registers.
 
-    for each task: a tile of up to TILE_ROWS rows and one panel of columns     (parallel)
+    for each task: a tile of up to TILE_ROWS rows and a panel of columns, or two     (parallel)
       for each block of DEPTH terms:
         the panel of b is packed into a buffer that stays in the caches, or, for some groups of
         rows, filled by the first of them, or, for few, read where it lies
@@ -52,6 +52,7 @@ from pyc.kernels.over_terms import over_terms
 from pyc.kernels.register_tile import register_tile
 from pyc.kernels.row_lines import RowLines
 from pyc.kernels.tasks import lanes_of
+from pyc.kernels.term_streams import TermStream, is_far, panels_of_task
 from pyc.kernels.windows import DEPTH, View
 
 MOST_BESIDE = 15
@@ -206,11 +207,13 @@ class _Ends:
 
 @frozen()
 class _At:
-    """A task: its batch indices, first row and first column."""
+    """A task, or a panel of one: its batch indices, first row and first column; panel: which of the
+    task's panels it is."""
 
     batch: tuple[Expr, ...]
     row: Expr
     column: Expr
+    panel: Expr = const(0)
 
 
 class _Nest:
@@ -271,6 +274,11 @@ class _Nest:
             self.depth //= 2
         far = self.panels > 1 and self.depth * self.n * self.accumulator.itemsize > PANEL_BYTES
         self.fills = not self.packs and groups >= FILLED_GROUPS and far
+        self.stream: TermStream | None = None
+        if not self.packs and self._is_stream():
+            together = panels_of_task(self.a, self.panels)
+            self.stream = TermStream(self.a, self.depth, groups, self.rows, together)
+        self.together = 1 if self.stream is None else self.stream.panels
         self.at_once = TERMS_AT_ONCE if self.packs and work >= WRITTEN_OUT else 1
         lines = self.at_once > 1 and self.along
         self.lines: RowLines | None = None
@@ -290,7 +298,7 @@ class _Nest:
         free = free[::-1] if self.turned else free
         self.out = Buffer("out", out_type, (*self.batch, *free), role="out")
         self.panel = self._local("panel", self.depth, self.width)
-        self.sums = self._local("sums", self.tile, self.width)
+        self.sums = self._local("sums", self.together * self.tile, self.width)
 
     def _local(self, name: str, *shape: int) -> Buffer:
         return Buffer(name, self.accumulator, shape, Space.STACK, alignment=64)
@@ -300,6 +308,11 @@ class _Nest:
         tasks = -(-self.m // LINED_ROWS) * (self.n // (4 * self.lanes))
         plain = self.views is None and not self.batch and not self.turned and not self.k % DEPTH
         return plain and tasks >= LINED_TASKS and self._rows_share_sets()
+
+    def _is_stream(self) -> bool:
+        """Whether the rows of a are blocks of neighbours in memory, and come from there."""
+        plain = self.views is None and not self.batch and not self.along
+        return plain and self.k > self.depth and is_far(self.a)
 
     def _rows_share_sets(self) -> bool:
         """Whether neighbouring rows of a lie in the same set of the first-level cache."""
@@ -316,10 +329,10 @@ class _Nest:
         """The scheduled kernel over (a, b, out)."""
         batch = tuple(Var(f"n{k}") for k in range(len(self.batch)))
         tile, panel = Var("tile"), Var("panel")
-        body = self._task(_At(batch, tile * self.tile, panel * self.width))
+        body = self._task(_At(batch, tile * self.tile, panel * (self.together * self.width)))
         # Panels of one tile are neighbours: its rows stay in a cache that threads share.
         loops = [*zip(batch, self.batch, strict=True), (tile, -(-self.m // self.tile))]
-        loops.append((panel, self.panels))
+        loops.append((panel, self.panels // self.together))
         task, total = Var("task"), prod(extent for _, extent in loops)
         lets: list[Stmt] = []
         rest: Expr = task
@@ -347,18 +360,30 @@ class _Nest:
         if blocks == 1 and not rest:
             body += self._block(at, const(0), self.depth, _Ends(first=True))
         else:
-            body += self._each_sum(lambda row, lane: (self._sum(row, lane, self._zero()),))
+            body += self._each_panel(at, self._no_sums)
             block = Var("block")
             last = False if rest else apply("eq", block, const(blocks - 1))
-            inner = self._block(at, block * self.depth, self.depth, self._behind(last))
-            body.append(For(block, blocks, Kind.SERIAL, tuple(inner)))
+
+            def each(at: _At) -> list[Stmt]:
+                return self._block(at, block * self.depth, self.depth, self._behind(last))
+
+            def left(at: _At) -> list[Stmt]:
+                return self._block(at, const(blocks * self.depth), rest, self._behind(True))
+
+            body.append(For(block, blocks, Kind.SERIAL, tuple(self._each_panel(at, each))))
             if rest:
-                body += self._block(at, const(blocks * self.depth), rest, self._behind(True))
+                body += self._each_panel(at, left)
         if not self.stores_last or (blocks == 1 and not rest):
-            body += self._each_sum(
-                lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
-            )
+            body += self._each_panel(at, self._results)
         return (Alloc(self.sums, self._with_buffers(at, body)),)
+
+    def _each_panel(self, at: _At, body: Callable[[_At], list[Stmt]]) -> list[Stmt]:
+        """`body` for each panel of a task."""
+        if self.together == 1:
+            return body(at)
+        panel = Var("panel")
+        here = _At(at.batch, at.row, at.column + panel * self.width, panel)
+        return [For(panel, self.together, Kind.SERIAL, tuple(body(here)))]
 
     def _behind(self, last: Expr | bool) -> _Ends:
         """What is behind one of some blocks, or of all that a loop has."""
@@ -369,22 +394,20 @@ class _Nest:
         assert isinstance(self.part, Var)
         start = const(self.start, self.accumulator)
         block = self._block(at, const(0), self.k, _Ends(first=True, added=True))
-        body = self._each_sum(lambda row, lane: (self._sum(row, lane, start),))
+        body = self._each_sum(lambda row, lane: (self._sum(at, row, lane, start),))
         body.append(For(self.part, self.parts, Kind.SERIAL, tuple(block)))
-        body += self._each_sum(
-            lambda row, lane: self._result(at, row, lane, Load(self.sums, (row, lane)))
-        )
+        body += self._results(at)
         return (Alloc(self.sums, self._with_buffers(at, body)),)
 
     def _with_buffers(self, at: _At, body: list[Stmt]) -> Body:
-        if self.fills and self.n % self.width:
+        if self.fills and self.n % self.width and self.together == 1:
             body = [*self._clear(at), *body]
         return (Alloc(self.panel, tuple(body)),) if self.packs or self.fills else tuple(body)
 
     def _clear(self, at: _At) -> list[Stmt]:
-        """Zeros in the vectors of the last panel that the first group does not fill: whole vectors
-        are read, and a product with a subnormal that happens to be there takes a hundred times as
-        long."""
+        """Zeros in the vectors of the last panel that the first group does not fill, unless another
+        panel did: whole vectors are read, and a product with a subnormal that happens to be there
+        takes a hundred times as long."""
         first = self.n % self.width // self.lanes * self.lanes
         lane, k = Var("lane"), Var("k")
         zero = Store(self.panel, (k, first + lane), self._zero())
@@ -401,8 +424,24 @@ class _Nest:
     def _zero(self) -> Expr:
         return const(0, self.accumulator)
 
-    def _sum(self, row: Expr, lane: Expr, value: Expr) -> Stmt:
-        return Store(self.sums, (row, lane), value)
+    def _place_of_sum(self, at: _At, row: Expr, lane: Expr) -> tuple[Expr, ...]:
+        return (row if self.together == 1 else at.panel * self.tile + row, lane)
+
+    def _sum(self, at: _At, row: Expr, lane: Expr, value: Expr) -> Stmt:
+        return Store(self.sums, self._place_of_sum(at, row, lane), value)
+
+    def _sum_so_far(self, at: _At, row: Expr, lane: Expr) -> Expr:
+        return Load(self.sums, self._place_of_sum(at, row, lane))
+
+    def _no_sums(self, at: _At) -> list[Stmt]:
+        """Sums of nothing."""
+        return self._each_sum(lambda row, lane: (self._sum(at, row, lane, self._zero()),))
+
+    def _results(self, at: _At) -> list[Stmt]:
+        """Stores what the sums are in the end."""
+        return self._each_sum(
+            lambda row, lane: self._result(at, row, lane, self._sum_so_far(at, row, lane))
+        )
 
     def _each_sum(self, body: Callable[[Expr, Expr], Body]) -> list[Stmt]:
         """`body` for every row and lane of a tile."""
@@ -452,7 +491,7 @@ class _Nest:
         first = group * self.rows
         row = [first + r for r in range(self.rows)]
         column = at.column + lane
-        initial = [self._zero() if ends.first else Load(self.sums, (r, lane)) for r in row]
+        initial = [self._zero() if ends.first else self._sum_so_far(at, r, lane) for r in row]
 
         def added(first: Expr | None, within: Expr, sums: list[Expr]) -> tuple[Body, list[Expr]]:
             k = within if first is None else first + within
@@ -482,10 +521,9 @@ class _Nest:
         stored: list[Stmt] = []
         summed: list[Stmt] = []
         for r in range(self.rows):
-            here = (row[r], lane)
-            total = Load(self.sums, here) + results[r] if ends.added else results[r]
+            total = self._sum_so_far(at, row[r], lane) + results[r] if ends.added else results[r]
             stored += self._result(at, row[r], lane, results[r])
-            summed.append(self._sum(*here, total))
+            summed.append(self._sum(at, row[r], lane, total))
         body = [*terms]
         if ends.last is True:
             body = [*(() if ends.ahead else self._results_ahead(at, row)), *terms, *stored]
@@ -502,10 +540,13 @@ class _Nest:
             return (), Load(self.panel, (k, lane))
         element = self._element(self.b, 1, at, at.column + lane, start + k)
         ahead = self._ahead(at, start + k)
+        piece: Body = ()
+        if self.stream is not None:
+            piece = self.stream.next_piece(at.panel, group, start, k)
         if not self.fills:
-            return ahead, element
+            return (*piece, *ahead), element
         fill = If(apply("eq", group, const(0)), (*ahead, Store(self.panel, (k, lane), element)))
-        return (fill,), Load(self.panel, (k, lane))
+        return (*piece, fill), Load(self.panel, (k, lane))
 
     def _row(self, at: _At, row: Expr) -> Expr:
         """The number of a row of a tile in a; of the last one for those beyond."""
@@ -513,11 +554,14 @@ class _Nest:
 
     def _ahead(self, at: _At, term: Expr) -> Body:
         """Brings a row of the next panel closer: rows are far apart, so the processor does not.
-        Behind the last panel comes the first of the next matrix of a batch."""
-        if self.turned or (self.panels == 1 and not self.batch):
-            return ()
+        Behind the last panel comes the first of the next matrix of a batch. Where a is a stream,
+        the panel's own terms to come."""
         batch, first = at.batch, at.column + self.width
-        if batch:
+        if self.stream is not None:
+            term, first = term + TERMS_AHEAD, at.column
+        elif self.turned or (self.panels == 1 and not self.batch):
+            return ()
+        elif batch:
             beyond = const(self.panels * self.width)
             batch = (*batch[:-1], batch[-1] + apply("quotient", first, beyond))
             first = apply("remainder", first, beyond)
