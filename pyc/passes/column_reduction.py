@@ -342,7 +342,7 @@ class ColumnReduction(ColumnElements):
         """The kept lanes of all blocks, joined by block and then by halves."""
         if blocks * KEEP > PARTS:
             results = self.counter.names("joined")
-            reduction = ThreadReduction(self.types, self.counter.monoid.name)
+            reduction = ThreadReduction(self.types, self.counter.monoid)
             return reduction.join(results, part, blocks), results
         lanes: list[Components] = []
         for lane in range(KEEP):

@@ -23,6 +23,7 @@ from pyc.ir.visit import renamed
 from pyc.passes.ahead import next_rows_asked_for
 from pyc.passes.column_reduction import FEW_OF_LARGE, ColumnReduction, Join, is_flat
 from pyc.passes.elements import Elements, Found, positions
+from pyc.passes.joint_sums import sums_in_step
 from pyc.passes.nest import (
     Loop,
     Nest,
@@ -86,6 +87,8 @@ class ColumnProgram:
         self.sweeps = Sweeps(nest, loops, core)
         self.parallel = self.sweeps.large = parallel
         body = hoisted(core)
+        if parallel and not held:
+            body = sums_in_step(body)
         self.sections = sections(absorbed(body, nest.simplify))
         self.sweeps.once = any(map(_replaces, self.sections))
 

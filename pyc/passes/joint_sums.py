@@ -1,14 +1,16 @@
-"""Sums of a row that share costly values: one walk over the row for all of them.
+"""Sums of a row that share costly values, or of columns that share an array: one walk for all.
 
 `lower` keeps such values in row buffers, which loops fill and each sum reads. Sums of one monoid
 that stand right behind these loops, and are all that reads the buffers, are one reduction with the
-components of all of them: a value is bound where it was stored, and has no memory. Each sum has the
-terms and the order that it had.
+components of all of them: a value is bound where it was stored, and has no memory. Sums over long
+rows of columns that read the same array are one too, as memory is then read once (`sums_in_step`).
+Each sum has the terms and the order that it had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from pyc.frozen import frozen
 from pyc.ir.expr import Expr, Load, Var
@@ -20,6 +22,9 @@ from pyc.passes.rows import fill_of, only_at, same_row, variables_of
 
 MOST = 4
 """Sums of one walk: each has an accumulator, and code of its own for the ends of a row."""
+LONG = 256
+"""Elements of a row of columns from which its sums are one walk: those of fewer are written out,
+sum by sum."""
 
 
 @frozen()
@@ -45,14 +50,8 @@ def joint_sums(core: Body, buffers: Sequence[Buffer], simplify: Simplifier) -> J
     fills_only = all(len(peel((s,))[1]) == 1 for s in core[:count])
     if len(sums) < 2 or not fills_only or any(b in buffers for b, _ in accesses(after)):
         return None
-    first = sums[0]
-    here = variables_of(first)
-    values: list[Expr] = []
-    for s in sums:
-        pairs = zip(variables_of(s), here, strict=True)
-        values += Rewriter(variables={a.var: b.var for a, b in pairs}).exprs(s.values)
-    results = tuple(r for s in sums for r in s.results)
-    joint = Reduce(results, first.domain, tuple(values), first.monoid)
+    here = variables_of(sums[0])
+    joint = _as_one(sums)
     kept: dict[Buffer, Var] = {}
     before: list[Stmt] = []
 
@@ -90,6 +89,56 @@ def _alike(core: Body) -> list[Reduce]:
                 break
         found.append(s)
     return found
+
+
+def sums_in_step(core: Body) -> Body:
+    """`core` with sums that read the same array, one behind the other, as one reduction, where
+    none needs what stands between them."""
+    result: list[Stmt] = []
+    waiting: list[Reduce] = []
+    between: list[Stmt] = []
+    for s in core:
+        if isinstance(s, Reduce) and _is_in_step(waiting, between, s):
+            waiting.append(s)
+        elif isinstance(s, Let) and waiting:
+            between.append(s)
+        else:
+            result += [*_in_one(waiting), *between]
+            waiting, between = [], []
+            if isinstance(s, Reduce) and s.monoid == "add":
+                waiting.append(s)
+            else:
+                result.append(s)
+    return (*result, *_in_one(waiting), *between)
+
+
+def _is_in_step(waiting: Sequence[Reduce], between: Sequence[Stmt], s: Reduce) -> bool:
+    """Whether a reduction may be one with those that wait."""
+    if not waiting or len(waiting) == MOST or s.monoid != waiting[0].monoid:
+        return False
+    if prod(x.extent for x in variables_of(s)) < LONG:
+        return False
+    read = {b for b, _ in accesses(bindings(waiting[0]))}
+    if not any(b in read for b, _ in accesses(bindings(s))):
+        return False
+    made = [r for x in waiting for r in x.results] + [x.var for x in between if isinstance(x, Let)]
+    needed = any(uses(e, v) for e in s.values for v in made)
+    return not needed and same_row(*map(variables_of, (s, waiting[0])))
+
+
+def _in_one(sums: Sequence[Reduce]) -> Sequence[Reduce]:
+    return sums if len(sums) < 2 else [_as_one(sums)]
+
+
+def _as_one(sums: Sequence[Reduce]) -> Reduce:
+    """Sums over rows of one form as one, over the row of the first."""
+    first = sums[0]
+    values: list[Expr] = []
+    for s in sums:
+        pairs = zip(variables_of(s), variables_of(first), strict=True)
+        values += Rewriter(variables={a.var: b.var for a, b in pairs}).exprs(s.values)
+    results = tuple(r for s in sums for r in s.results)
+    return Reduce(results, first.domain, tuple(values), first.monoid)
 
 
 def pairs_only(nest: Nest, var: Var, core: Body) -> bool:

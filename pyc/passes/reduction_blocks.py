@@ -30,11 +30,11 @@ def power_above(n: int) -> int:
 
 
 class ThreadReduction:
-    """One monoid over components of given types."""
+    """One monoid, or the name of one, over components of given types."""
 
-    def __init__(self, types: Sequence[DType], monoid: str) -> None:
+    def __init__(self, types: Sequence[DType], monoid: str | Monoid) -> None:
         self.types = tuple(types)
-        self.monoid: Monoid = MONOIDS[monoid]
+        self.monoid = MONOIDS[monoid] if isinstance(monoid, str) else monoid
         self.neutral: Components = neutral(self.monoid, self.types)
 
     def names(self, prefix: str) -> tuple[Var, ...]:

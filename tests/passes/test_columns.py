@@ -19,6 +19,7 @@ from pyc.passes import (
     column_elements,
     column_reduction,
     columns,
+    joint_sums,
     kept_lanes,
     optimise,
     schedule,
@@ -357,6 +358,45 @@ def check_program(function: Callable[..., Any], *shape: int, target: Target = X8
     for a, b in zip(evaluate(graph, values), run_plan(found, values, shapes), strict=True):
         assert same_bits(a, b)
     return found.kernels[0]
+
+
+def gaps(x: Any) -> Any:
+    missing = pnp.isnan(x)
+    filled = pnp.where(missing, 0.0, x)
+    return pnp.sum(~missing, axis=0), pnp.sum(filled, axis=0), pnp.sum(filled * filled, axis=0)
+
+
+def six_sums(x: Any) -> Any:
+    return tuple(pnp.sum(x + float(k), axis=0) for k in range(6))
+
+
+def sums_of_sums(x: Any) -> Any:
+    total = pnp.sum(x, axis=0)
+    return total, pnp.sum(pnp.where(x > total, x, total), axis=0), pnp.max(x, axis=0)
+
+
+@pytest.mark.parametrize("columns_", [16, 19])
+@pytest.mark.parametrize("rows", [300, 1100])
+@pytest.mark.parametrize(("function", "walks"), [(gaps, 1), (six_sums, 2), (sums_of_sums, 3)])
+def test_sums_of_one_array_are_one_walk(
+    function: Callable[..., Any],
+    walks: int,
+    rows: int,
+    columns_: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each with its own bits, counts among them; four at most, and none that needs another."""
+    monkeypatch.setattr(schedule, "TASK_WORK", 1)
+    check_program(function, rows, columns_)
+    assert _walks(function, rows, columns_) == walks
+    monkeypatch.setattr(joint_sums, "LONG", rows + 1)
+    assert _walks(function, rows, columns_) > walks or walks == 3
+
+
+def _walks(function: Callable[..., Any], *shape: int) -> int:
+    """How many launches read all of the program's argument."""
+    found = plan(optimise(graph_of(function, ones(*shape))), X86_64_V4).plan
+    return sum(any(b.role == "in" for b in k.buffers) for k in found.kernels)
 
 
 def test_values_that_are_stored_on_the_way_are_computed_for_several_rows(
