@@ -145,7 +145,7 @@ def _of_15(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o):
     store_14(self, o)
 
 
-def _of_25(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u, v, w, x, y):
+def _of_26(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u, v, w, x, y, z):
     store_0(self, a)
     store_1(self, b)
     store_2(self, c)
@@ -171,6 +171,7 @@ def _of_25(self, a, b, c, d, e, f, g, h, i, j, k, ll, m, n, o, p, q, r, s, t, u,
     store_22(self, w)
     store_23(self, x)
     store_24(self, y)
+    store_25(self, z)
 
 
 def _of_32(
@@ -257,7 +258,7 @@ _FUNCTIONS = (
     _of_11,
     _of_12,
     _of_15,
-    _of_25,
+    _of_26,
     _of_32,
 )
 CODES = {f.__code__.co_argcount - 1: f.__code__ for f in _FUNCTIONS}
