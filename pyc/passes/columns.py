@@ -52,8 +52,9 @@ as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
 PACKED_PIECE = 1 << 10
 """Bytes that are enough for one row of such a tile: what few rows have of more columns would leave
 the first cache. Half of it takes longer where rows do not begin with a line of the caches."""
-SHORT_BYTES = 1 << 14
-"""Bytes of a tile whose rows are no longer than `KEEP`: they should stay in the first cache."""
+SHORT_BYTES = 1 << 12
+"""Bytes of a tile of no more than `KEEP` rows, which may all be at one place of the first cache:
+of larger ones, less is still there when it is read again."""
 PIECE_BYTES = 1 << 10
 """Bytes of one row of a tile from which a program of a few rows is one launch: as fast as a launch
 for each step, and nothing lies in memory between them."""
