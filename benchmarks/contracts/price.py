@@ -1,6 +1,6 @@
 """What the contracts cost on the CPU: pyc beside the best free schedules of the same programs.
 
-    python -m benchmarks.contracts.price [--quick] [--only ROW,...] [--json FILE]
+    python -m benchmarks.contracts.price [--quick] [--only ROW,...] [--processes N] [--json FILE]
 
 Sum, softmax and layer norm of float32 along the last axis, the first axis and over all elements,
 rows of 1 to 1 M, in arrays of 4 and 64 MB. A free kernel (`reduction/`) is LLVM text that adds in
@@ -11,14 +11,24 @@ ratios are medians of neighbouring timings. A free kernel writes where pyc does:
 `malloc` has for each call, the same for both but for some bytes at its begin, as two blocks of 4 MB
 differ by up to 4 % for one kernel. Where pyc keeps blocks for results itself it writes into an
 array that it has written before. `--only` takes rows as "softmax first 256x4096,sum last".
+
+Where a process finds its memory moves a row by up to 8 % for as long as the process lives: with
+`--processes` the rows are measured in so many, one after the other. A row is then the median of
+their ratios, between the least and the greatest; its other figures are those of the median process.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
+import json
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as ll
@@ -37,7 +47,7 @@ from benchmarks.contracts.reduction.kernels import (
     first_axis_programs as first_axis_texts,
 )
 from benchmarks.contracts.reduction.timing import Call, Compiler, Ratio, compare, seconds
-from benchmarks.runner import parser, publish
+from benchmarks.runner import ROOT, parser, publish
 from pyc.runtime.pool import RECYCLED_BYTES
 from pyc.runtime.threads import threads
 
@@ -54,6 +64,12 @@ malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 free.restype, free.argtypes = None, [ctypes.c_void_p]
 BEYOND = 64
 """Bytes behind its result that a free kernel may write whose rows are shorter than a vector."""
+HEAD = (
+    f"{'program':11}{'axis':6}{'shape':>14} arithmetic ratio {'quartiles':>13} {'pyc us':>9} "
+    f"{'free us':>10} {'copy us':>10}  best free kernel"
+)
+WITHIN = 1.05
+"""The ratio that the contracts may cost."""
 SHORTEST = 16
 """Elements of a row from which there are free kernels of softmax and layer norm."""
 
@@ -185,14 +201,48 @@ def shapes(quick: bool) -> list[tuple[tuple[int, int], tuple[str, ...]]]:
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("--only", metavar="ROW,...", default="", help="rows that begin with one")
+    made.add_argument("--processes", type=int, default=1, help="processes, one after the other")
     given = made.parse_args()
+    if given.processes > 1:
+        found = of_processes(given)
+    else:
+        found = [asdict(r) for r in measured(given)]
+    publish(given, found)
+
+
+def of_processes(given: argparse.Namespace) -> list[dict[str, Any]]:
+    """The rows of several processes: each is that of the median, with the ratios of all."""
+    command = [sys.executable, "-m", "benchmarks.contracts.price", "--only", given.only]
+    command += ["--quick"] if given.quick else []
+    runs = []
+    for number in range(given.processes):
+        with tempfile.NamedTemporaryFile(suffix=".json") as file:
+            run = [*command, "--json", file.name]
+            subprocess.run(run, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+            runs.append(json.loads(Path(file.name).read_text())["records"])
+        print(f"process {number + 1} of {given.processes}", flush=True)
+    print(HEAD)
+    found = []
+    for rows in zip(*runs, strict=True):
+        ordered = sorted(rows, key=lambda row: row["ratio"]["median"])
+        row = ordered[len(ordered) // 2]
+        ratios = [r["ratio"]["median"] for r in rows]
+        ratio = replace(Ratio(**row["ratio"]), low=min(ratios), high=max(ratios))
+        known = row | {"ratio": ratio, "shape": tuple(row["shape"])}
+        print(Record(**known).line(), flush=True)
+        found.append(row | {"ratios": ratios})
+    contract = [r["ratio"]["median"] for r in found if r["arithmetic"] == CONTRACT.name]
+    within = sum(r <= WITHIN for r in contract)
+    print(f"{within} of {len(contract)} rows with the same arithmetic are at most {WITHIN}")
+    return found
+
+
+def measured(given: argparse.Namespace) -> list[Record]:
+    """The rows, in this process."""
     only = tuple(row.strip() for row in given.only.split(","))
     compiler = Compiler()
     budget = 0.3 if given.quick else 1.0
-    print(
-        f"{'program':11}{'axis':6}{'shape':>14} arithmetic ratio {'quartiles':>13} {'pyc us':>9} "
-        f"{'free us':>10} {'copy us':>10}  best free kernel"
-    )
+    print(HEAD)
     records: list[Record] = []
     with threads(1):
         for shape, axes in shapes(given.quick):
@@ -208,7 +258,7 @@ def main() -> None:
                 for found in price.records(program, axis):
                     print(found.line(), flush=True)
                     records.append(found)
-    publish(given, [asdict(r) for r in records])
+    return records
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ from pyc.ir.order import KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import Rewriter, renamed
 from pyc.passes.ahead import next_asked_for, next_rows_asked_for
+from pyc.passes.alternate import alternating
 from pyc.passes.any_order import is_free, walk_of
 from pyc.passes.bounds import plain_bounds
 from pyc.passes.columns import ColumnProgram, held_columns, is_flat_program
@@ -612,5 +613,5 @@ class _Scheduler:
 
 def schedule(kernel: Kernel, target: Target) -> tuple[Stage, ...]:
     """The launches that do what a logical kernel says, on a target without blocks."""
-    stages = _Scheduler(kernel, target).run()
+    stages = alternating(_Scheduler(kernel, target).run())
     return tuple(replace(stage, kernel=plain_bounds(stage.kernel)) for stage in stages)
