@@ -26,6 +26,8 @@ WAYS = 8
 FAR_BYTES = 1 << 23
 """Bytes of what is read from which rows come from beyond the second cache: what this one holds of a
 set (`Target.cache_ways`) is then read at once, though the first does not hold it."""
+FAR_BYTES_ONCE = 1 << 22
+"""The same of programs that go over their rows once: what is read again may still be there."""
 
 
 class ColumnElements:
@@ -65,7 +67,8 @@ class ColumnElements:
     @property
     def ways(self) -> int:
         """Rows of one place within a page that are read at once."""
-        far = self.n * self.sweeps.kept * self.sweeps.itemsize >= FAR_BYTES
+        least = FAR_BYTES if self.sweeps.again else FAR_BYTES_ONCE
+        far = self.n * self.sweeps.kept * self.sweeps.itemsize >= least
         return max(self.sweeps.nest.target.cache_ways, WAYS) if far else WAYS
 
     def element(self, position: Expr, at: Expr, column: Expr) -> Found:

@@ -92,6 +92,7 @@ class ColumnProgram:
             body = sums_in_step(body)
         self.sections = sections(absorbed(body, nest.simplify))
         self.sweeps.once = any(map(_replaces, self.sections))
+        self.sweeps.again = sum(s.region is not None for s in self.sections) > 1
 
     def stages(self) -> tuple[Stage, ...]:
         """The launches."""

@@ -81,7 +81,8 @@ class Step:
 class Sweeps:
     """The columns of the last of some loops. width: lanes of a vector; itemsize: bytes of the
     widest element; staged: whether values between sweeps go from launch to launch; large: whether
-    there is work for several tasks; once: whether no sweep may do a column again."""
+    there is work for several tasks; once: whether no sweep may do a column again; again: whether
+    the program goes over its rows several times."""
 
     def __init__(self, nest: Nest, loops: Sequence[Loop], core: Body) -> None:
         self.nest, self._core = nest, core
@@ -91,7 +92,7 @@ class Sweeps:
         self.width = min(nest.width(core), 1 << (self.columns.bit_length() - 1))
         self.itemsize = nest.target.vector_bytes // nest.width(core)
         self._straight = STRAIGHT if instructions(core) <= STRAIGHT_WORK else 1
-        self.staged = self.large = self.once = False
+        self.staged = self.large = self.once = self.again = False
         self.arrays: list[Buffer] = []
         self.scratch: list[Buffer] = []
         self._lasting: dict[Var, Held] = {}
@@ -101,7 +102,8 @@ class Sweeps:
         """Sweeps whose columns are those of `rows` neighbouring rows, one row after the other."""
         loop = Loop(self.inner.var, rows * self.columns)
         made = Sweeps(self.nest, [*self.outer, loop], self._core)
-        made.staged, made.large, made.once = self.staged, self.large, self.once
+        made.staged, made.large = self.staged, self.large
+        made.once, made.again = self.once, self.again
         made.arrays, made.scratch = self.arrays, self.scratch
         return made
 

@@ -514,3 +514,29 @@ def _elements(buffer: Buffer) -> int:
     (size,) = buffer.shape
     assert isinstance(size, int)
     return size
+
+
+def spread(x: Any) -> Any:
+    return pnp.sum((x - pnp.mean(x, axis=0)) ** 2, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("function", "rows", "at_once"),
+    [
+        (lambda x: x.sum(axis=0), 256, 16),
+        (lambda x: x.sum(axis=0), 240, 8),
+        (spread, 256, 8),
+    ],
+)
+def test_rows_from_beyond_the_second_cache_are_read_at_once(
+    function: Callable[..., Any], rows: int, at_once: int
+) -> None:
+    """16 rows at one place within a page, from 4 MB on where they are read once."""
+    graph = optimise(graph_of(function, ones(rows, 4096)), check=True)
+    lanes = plan(graph, X86_64_V4_FP16).plan.kernels[0]
+    vectors = [s for s in walk(lanes.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    read = [
+        {n for x in walk(s.body) for e in expressions(x) for n in postorder([e])} for s in vectors
+    ]
+    found = [sum(isinstance(n, Load) and n.buffer.role == "in" for n in nodes) for nodes in read]
+    assert max(found) == at_once
