@@ -4,7 +4,8 @@
 
 Sums, softmax and layer norm along the first axis, and of few long rows, in pyc's one order of
 reduction, in the same run as kernels in CUDA C that may add in any order (`gpu_rows_free`: compiled
-by NVRTC for this comparison only), as torch, and as a copy of the same bytes. A free kernel is
+by NVRTC for this comparison only), as kernels with pyc's two reductions one after the other, in any
+order too (`gpu_rows_same`), as torch, and as a copy of the same bytes. A free kernel is
 tried in several shapes, each checked against torch; the best counts. pyc's results are compared
 with the CPU's first: they are the same bits. Times are of launches in CUDA
 graphs; from 128 MB on of launches one after the other, as copies in graphs are slower. Medians.
@@ -29,6 +30,7 @@ import numpy as np
 
 import pyc
 from benchmarks.contracts.gpu_rows_free import FREE
+from benchmarks.contracts.gpu_rows_same import SAME
 from benchmarks.runner import machine
 from pyc import config
 from pyc.backends.cuda import check
@@ -61,11 +63,11 @@ def compiler() -> ctypes.CDLL:
     raise OSError("no NVRTC: pip install nvidia-cuda-nvrtc-cu12")
 
 
-def image_of(defines: dict[str, int], architecture: str = "sm_90a") -> bytes:
-    """The machine code of the text with some definitions."""
+def image_of(text: str, defines: dict[str, int], architecture: str = "sm_90a") -> bytes:
+    """The machine code of a text with some definitions."""
     nvrtc = compiler()
     program = ctypes.c_void_p()
-    nvrtc.nvrtcCreateProgram(ctypes.byref(program), FREE.encode(), b"free.cu", 0, None, None)
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"free.cu", 0, None, None)
     options = [f"--gpu-architecture={architecture}".encode()]
     options += [f"-D{k}={v}".encode() for k, v in defines.items()]
     given = (ctypes.c_char_p * len(options))(*options)
@@ -84,9 +86,11 @@ def image_of(defines: dict[str, int], architecture: str = "sm_90a") -> bytes:
 
 
 class Free:
-    """A free kernel in one shape."""
+    """A free kernel in one shape; of `text`."""
 
-    def __init__(self, kind: str, op: int, shape: tuple[int, int], axis: int, form: Form) -> None:
+    def __init__(
+        self, text: str, kind: str, op: int, shape: tuple[int, int], axis: int, form: Form
+    ) -> None:
         width, group, threads, registers, shared = form[:5]
         cluster = kind == "cluster"
         across = axis == 1
@@ -97,7 +101,7 @@ class Free:
         on = gpu()
         driver = on.driver
         self.name = f"{kind} {form}"
-        module = check(driver.cuModuleLoadData(image_of(defines)))
+        module = check(driver.cuModuleLoadData(image_of(text, defines)))
         entry = b"twice" if kind in ("twice", "sum") else b"hold"
         self.function = check(driver.cuModuleGetFunction(module, entry))
         self.bytes = 0 if kind in ("twice", "sum") else shared * threads * 16
@@ -297,14 +301,15 @@ class Case:
         run = self._timed(lambda: program(*given), self.launches > 4)
         return run, len(program.launches)
 
-    def free(self) -> dict[str, float | str]:
+    def free(self, text: str) -> dict[str, float | str]:
+        """Seconds of a text's kernels, in all forms, or what is wrong with one."""
         times: dict[str, float | str] = {}
         held = (self.x, self.out, self.scratch, self.counters)
         addresses = [t.data_ptr() for t in held]
         for kind, form in forms(self.shape, self.axis, self.op == 2):
             name = f"{kind} {form}"
             try:
-                kernel = Free(kind, self.op, self.shape, self.axis, form)
+                kernel = Free(text, kind, self.op, self.shape, self.axis, form)
                 name = kernel.name
                 kernel.run(addresses)
                 if not self._right():
@@ -382,12 +387,16 @@ def main() -> int:
             row["torch us"] = 1e6 * case.peer(case._torch)
             if options.compile:
                 row["torch.compile us"] = 1e6 * case.peer(torch.compile(case._torch))
-            row["free us"] = {
-                k: 1e6 * v if isinstance(v, float) else v for k, v in case.free().items()
-            }
-            best = min(v for v in row["free us"].values() if isinstance(v, float))
-            row["best free us"] = best
-            row["pyc over the best free"] = row["pyc us"] / best
+            for name, text in (("free", FREE), ("same", SAME)):
+                if text is SAME and op == 2:
+                    continue
+                times = case.free(text)
+                row[f"{name} us"] = {
+                    k: 1e6 * v if isinstance(v, float) else v for k, v in times.items()
+                }
+                best = 1e6 * min(v for v in times.values() if isinstance(v, float))
+                row[f"best {name} us"] = best
+                row[f"pyc over the best {name}"] = row["pyc us"] / best
             row["share of the copy"] = row["copy us"] / row["pyc us"]
         except Exception as error:
             row["error"] = f"{type(error).__name__}: {error}"[:400]

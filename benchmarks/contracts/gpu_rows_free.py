@@ -1,10 +1,12 @@
 """Kernels in CUDA C that may reduce in any order, with pyc's elementwise arithmetic: what
 `gpu_rows` compiles, in many shapes, to compare pyc's schedules with. Nothing else reads this text.
+
+Theirs are other algorithms, too: one pass for maximum and sum (online softmax), or for sum and sum
+of squares, which loses digits where the mean is large. `gpu_rows_same` has pyc's two reductions.
 """
 
-FREE = r"""
-// OP: 0 softmax, 1 layer norm, 2 sum. A state of a column or row is (a, b): the maximum and the sum
-// of exponentials, the sum and the sum of squares, or the sum.
+COMMON = r"""
+// OP: 0 softmax, 1 layer norm, 2 sum. A state of a column or row is (a, b).
 struct State { float a, b; };
 // pyc's own exponential and exact quotients, so that only the schedule differs.
 __device__ __forceinline__ float exponential(float v) {
@@ -17,6 +19,52 @@ __device__ __forceinline__ float exponential(float v) {
   float low = __uint_as_float(half << 23), high = __uint_as_float((bits - half) << 23);
   return fmaf(e, t, 1.0f) * low * high;
 }
+__device__ __forceinline__ float applied(State s, float v) {
+#if OP == 0
+  return __fdiv_rn(exponential(v - s.a), s.b);
+#else
+  return __fdiv_rn(v - s.a, s.b);
+#endif
+}
+__device__ __forceinline__ float part(const float4& v, int k) {
+  return k == 0 ? v.x : k == 1 ? v.y : k == 2 ? v.z : v.w;
+}
+__device__ __forceinline__ float4 applied4(const State* s, const float4& v) {
+  return {applied(s[0], v.x), applied(s[1], v.y), applied(s[2], v.z), applied(s[3], v.w)};
+}
+__device__ __forceinline__ State moved(State s, int by) {
+  return {__shfl_xor_sync(~0u, s.a, by), __shfl_xor_sync(~0u, s.b, by)};
+}
+__device__ __forceinline__ State of_peer(const State* mine, int rank) {
+  unsigned here = (unsigned)__cvta_generic_to_shared(mine), there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
+  State s;
+  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(s.a), "=f"(s.b) : "r"(there));
+  return s;
+}
+__device__ __forceinline__ void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+// Blocks of a group meet at a counter that only grows.
+__device__ __forceinline__ void group_barrier(unsigned* counter, unsigned until) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(counter, 1u);
+    unsigned seen, asked = 0;
+    do {
+      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+    } while ((int)(seen - until) < 0 && ++asked < 1u << 22);
+  }
+  __syncthreads();
+}
+"""
+
+FREE = (
+    COMMON
+    + r"""
+// (a, b): the maximum and the sum of exponentials, the sum and the sum of squares, or the sum.
 __device__ __forceinline__ State neutral() {
 #if OP == 0
   return {-1e30f, 0.0f};
@@ -54,48 +102,8 @@ __device__ __forceinline__ State ready(State s, float n) {
   return s;
 #endif
 }
-__device__ __forceinline__ float applied(State s, float v) {
-#if OP == 0
-  return __fdiv_rn(exponential(v - s.a), s.b);
-#else
-  return __fdiv_rn(v - s.a, s.b);
-#endif
-}
-__device__ __forceinline__ float part(const float4& v, int k) {
-  return k == 0 ? v.x : k == 1 ? v.y : k == 2 ? v.z : v.w;
-}
-__device__ __forceinline__ float4 applied4(const State* s, const float4& v) {
-  return {applied(s[0], v.x), applied(s[1], v.y), applied(s[2], v.z), applied(s[3], v.w)};
-}
 __device__ __forceinline__ void take4(State* s, const float4& v) {
   take(s[0], v.x); take(s[1], v.y); take(s[2], v.z); take(s[3], v.w);
-}
-__device__ __forceinline__ State moved(State s, int by) {
-  return {__shfl_xor_sync(~0u, s.a, by), __shfl_xor_sync(~0u, s.b, by)};
-}
-__device__ __forceinline__ State of_peer(const State* mine, int rank) {
-  unsigned here = (unsigned)__cvta_generic_to_shared(mine), there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
-  State s;
-  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(s.a), "=f"(s.b) : "r"(there));
-  return s;
-}
-__device__ __forceinline__ void cluster_barrier() {
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-// Blocks of a group meet at a counter that only grows.
-__device__ __forceinline__ void group_barrier(unsigned* counter, unsigned until) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    __threadfence();
-    atomicAdd(counter, 1u);
-    unsigned seen, asked = 0;
-    do {
-      asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
-    } while ((int)(seen - until) < 0 && ++asked < 1u << 22);
-  }
-  __syncthreads();
 }
 
 // --- a group of blocks holds a slab: ROWS x (4 ACROSS4) elements a block, NR float4 of a thread in
@@ -363,3 +371,4 @@ extern "C" __global__ void __launch_bounds__(THREADS) twice(
 }
 #endif
 """
+)
