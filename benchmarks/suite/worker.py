@@ -37,6 +37,11 @@ Answer = dict[str, Any]
 SAMPLES = 9
 """Samples of a turn: short ones, of which other work on the machine disturbs few."""
 
+LARGE = 1 << 17
+"""Bytes from which `malloc` gives an array pages of its own."""
+PAGE, BEHIND = 4096, 16
+"""Bytes of a page; of what `malloc` keeps in front of such an array."""
+
 CLOCKS = {"wall": perf_counter, "processor": process_time}
 """Seconds that passed; or that processors spent on this process, whatever else they did."""
 
@@ -73,6 +78,21 @@ def said(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0][:300]}"
 
 
+def placed(argument: Any) -> Any:
+    """A large array by rows where NumPy's allocator puts a new one: `BEHIND` bytes behind a page.
+    Where it happens to put one later differs between processes, and sums of a megabyte take up to
+    twice as long by that, whoever computes them."""
+    if not isinstance(argument, np.ndarray) or argument.nbytes < LARGE:
+        return argument
+    if not argument.flags.c_contiguous:
+        return argument
+    memory = np.empty(argument.nbytes + 2 * PAGE, np.uint8)
+    start = -memory.ctypes.data % PAGE + BEHIND
+    found = memory[start : start + argument.nbytes].view(argument.dtype).reshape(argument.shape)
+    found[...] = argument
+    return found
+
+
 class Bench:
     """The state of the process: the library and the workload that it is at."""
 
@@ -86,7 +106,7 @@ class Bench:
         quickest variant."""
         self.timer = None
         entry = CATALOGUE[workload]
-        arguments = entry.arguments(*entry.sizes[size])
+        arguments = tuple(placed(a) for a in entry.arguments(*entry.sizes[size]))
         start = perf_counter()
         try:
             calls = self.library.variants(entry, arguments, size)

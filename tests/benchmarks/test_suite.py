@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks.suite import processes
@@ -25,6 +26,7 @@ from benchmarks.suite.measure import SLOW_ROUNDS, best_peer, paired, rounds_of
 from benchmarks.suite.page import chart, page
 from benchmarks.suite.processes import Process, interpreters
 from benchmarks.suite.tables import below, duration, markdown
+from benchmarks.suite.worker import BEHIND, LARGE, PAGE, placed
 
 ROOT = Path(__file__).parents[2]
 
@@ -268,3 +270,21 @@ def test_durations_have_three_digits() -> None:
         "1.5 us",
         "42 ns",
     ]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.bool_])
+def test_large_arguments_begin_at_one_place_in_a_page(dtype: Any) -> None:
+    """So that no contender is quicker for where its array lies."""
+    array = np.arange(LARGE).reshape(2, -1).astype(dtype)
+    found = placed(array)
+    assert found.ctypes.data % PAGE == BEHIND
+    assert found.dtype == array.dtype and np.array_equal(found, array)
+    assert found.flags.c_contiguous and found.flags.writeable
+
+
+def test_other_arguments_are_left_where_they_are() -> None:
+    """Small ones, those that do not lie by rows, and numbers."""
+    small, columns = np.ones(LARGE // 8 - 1), np.ones((LARGE, 2)).T
+    assert placed(small) is small
+    assert placed(columns) is columns
+    assert placed(3.0) == 3.0
