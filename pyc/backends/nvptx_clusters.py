@@ -51,7 +51,7 @@ class ClusterEmitter(TileEmitter):
         """Blocks that wait for each other of which a multiprocessor has the right number."""
         work = max(len(postorder(expressions(s))) for s in walk(self.kernel.body))
         threads = MORE_THREADS if work <= LITTLE else BUSY_THREADS
-        return max(threads // self.threads, 1)
+        return max(min(threads // self.threads, self.room_blocks), 1)
 
     @property
     def clustered(self) -> bool:

@@ -76,6 +76,8 @@ class TileEmitter(DoubleEmitter):
     """Threads of a block."""
     blocks: int
     """Blocks that a multiprocessor should hold at once: what the registers are shared by."""
+    room_blocks: int
+    """Blocks that its shared memory has room for."""
     symbol: str
     """The entry's name."""
 
@@ -99,9 +101,10 @@ class TileEmitter(DoubleEmitter):
         shared = sum(bytes_of(b) for b in made if b.space is Space.SHARED)
         shared += sum(bytes_of(b) // _constant(b)[0] for b in made if b.space is Space.CLUSTER)
         self._dynamic = shared > STATIC_SHARED
+        room = self.target.shared_bytes + KEPT_SHARED
+        self.room_blocks = max(room // (shared + KEPT_SHARED), 1)
         if self._dynamic:
-            room = self.target.shared_bytes + KEPT_SHARED
-            self.blocks = max(room // (shared + KEPT_SHARED), 1)
+            self.blocks = self.room_blocks
         _check_accesses(statements, self.tiles, set(self.accumulators))
         _check_copies(self.kernel)
 

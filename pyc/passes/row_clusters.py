@@ -3,7 +3,7 @@
 Takes the regions of a row program whose rows are contiguous and too long for the registers of a
 block, and returns one launch that reads each input once: a cluster for each row, of which a warp
 has `each` neighbouring chunks of the documented order (`row_chunks`). What does not fit in shared
-memory, the last of a thread's chunks, stays in registers. A reduction meets in the warp, in the
+memory, the end of a thread's last chunk, stays in registers. A reduction meets in the warp, in the
 block, and in each other's memory. Rows that are too long for a cluster have a group of blocks,
 which meets in global memory.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pyc.ir.dtype import DType
-from pyc.ir.expr import Expr, Load, Var, const
+from pyc.ir.expr import Const, Expr, Load, Var, const
 from pyc.ir.loops import (
     Alloc,
     Barrier,
@@ -27,7 +27,7 @@ from pyc.ir.loops import (
     Stmt,
     Store,
 )
-from pyc.ir.order import CHUNK, KEEP
+from pyc.ir.order import CHUNK, KEEP, LANES
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
 from pyc.passes.held_planes import HeldPlanes, held_planes, meeting_bytes
@@ -49,6 +49,16 @@ ENOUGH_BLOCKS = 64
 """Blocks from which a cluster for each row is faster than launches of all blocks."""
 BESIDE = 3
 """Blocks of a group that a multiprocessor surely holds at once."""
+SMALL_BLOCKS, FEW_BLOCKS = 6, 4
+"""The same of blocks whose warps have a chunk each, all of it in shared memory, and of blocks whose
+warps have two, a part of them in registers."""
+MULTIPROCESSORS = 132
+"""Of the largest device."""
+ROUND = 3
+"""What the blocks that a device holds at once take to begin, meet and end, in the time of a chunk
+for each of a multiprocessor's warps: measured, 6 us."""
+BLOCK_BYTES = 1 << 10
+"""Shared memory that each block takes beside its own."""
 ROOM = 76_800
 """Shared memory of a block of which a multiprocessor has room for `BESIDE`: one alone would load,
 compute and store in turn."""
@@ -80,21 +90,26 @@ class RowClusters(RowChunks):
             self._clustered(target)
         self.covered = self.warps * self.cluster * self.each
         self._step: Expr = const(0)
-        self._in_registers = False
+        self._last_chunk = False
         self._whole: dict[tuple[int, int, DType], Buffer] = {}
         self._boards = 0
         self._scope = "group" if grouped else "cluster"
         if self.planes is not None:
-            chunk = self.warps * CHUNK * self.planes.nbytes
             room = target.shared_bytes
             if grouped:
-                room = ROOM
+                few = (room + BLOCK_BYTES) // FEW_BLOCKS - BLOCK_BYTES
+                room = ROOM if self.each == 1 else few
             room -= (3 * self.warps + 1) * KEEP * meeting_bytes(self.regions)
-            self.in_memory = min(room // chunk, self.each)
-            alone = len(self.planes.planes) == 1 and self.planes.nbytes <= 4
-            beyond = self.each - self.in_memory
-            if beyond > (1 if alone and self.each > 1 else 0):
+            rows = self.each * ROWS
+            self.in_memory = min(room // (self.warps * LANES * self.planes.nbytes), rows)
+            if rows - self.in_memory > (ROWS if self._alone and self.each > 1 else 0):
                 self.planes = None
+
+    @property
+    def _alone(self) -> bool:
+        """Whether registers may hold what is held: one plane of elements of up to 4 bytes."""
+        planes = self.planes
+        return planes is not None and len(planes.planes) == 1 and planes.nbytes <= 4
 
     def _clustered(self, target: Target) -> None:
         """Chooses the warps of a block, and the blocks of a cluster."""
@@ -107,11 +122,20 @@ class RowClusters(RowChunks):
         self.each = power_above(-(-self.chunks // (self.warps * self.cluster)))
 
     def _grouped(self, target: Target) -> None:
-        """Chooses the warps of a block, a chunk for each: as few as a group may be large."""
+        """Chooses the warps of a block, a chunk for each: as few as a group may be large. Two whole
+        chunks, where registers can take a part and a device that holds more at once is done in less
+        time."""
         self._most = target.group_blocks * BESIDE
         self.warps = FEW_WARPS if self.chunks <= FEW_WARPS * self._most else MANY_WARPS
         self.cluster = -(-self.chunks // self.warps)
         self.each = 1
+        whole = self._alone and self.row % CHUNK == 0 and self.warps == FEW_WARPS
+        twice = -(-self.chunks // (2 * self.warps))
+        rounds = -(-self.kept * self.cluster // (MULTIPROCESSORS * SMALL_BLOCKS))
+        fewer = -(-self.kept * twice // (MULTIPROCESSORS * FEW_BLOCKS))
+        if whole and fewer * (2 * FEW_BLOCKS + ROUND) < rounds * (SMALL_BLOCKS + ROUND):
+            self.each = 2
+            self.cluster = twice
 
     @property
     def possible(self) -> bool:
@@ -143,9 +167,18 @@ class RowClusters(RowChunks):
         plane = self.planes.held.get(key)
         if plane is None:
             return None
-        if self._in_registers:
-            return self.registers[plane], slot
+        if self._in_registers(slot):
+            return self.registers[plane], slot - self._split
         return self._slabs[plane], self._at(slot)
+
+    @property
+    def _split(self) -> int:
+        """Elements of a thread's last chunk that are in shared memory."""
+        return (self.in_memory - (self.each - 1) * ROWS) * PER_ROW
+
+    def _in_registers(self, slot: Expr) -> bool:
+        """Whether a thread holds the element of a slot of its chunk in registers."""
+        return self._last_chunk and int(self.simplify.linear(slot).constant) >= self._split
 
     def _at(self, slot: Expr) -> Expr:
         """Where a thread has an element of its chunk number `_step`: in the order of the chunk."""
@@ -153,6 +186,9 @@ class RowClusters(RowChunks):
         piece = int(form.constant) // self.vector
         within = piece * WARP * self.vector + (slot - piece * self.vector)
         chunk = (self._step * self.warps + self._warp) * CHUNK
+        if self._last_chunk:
+            before = (self.each - 1) * self.warps * CHUNK
+            chunk = self._warp * (self._split * WARP) + before
         return chunk + self._thread * self.vector + within
 
     def _walk(
@@ -163,27 +199,31 @@ class RowClusters(RowChunks):
         slot: int = 0,
         part: range = range(ROWS),
     ) -> list[Stmt]:
-        found = super()._walk(chunk, thread, each, slot, part)
-        if self.in_memory == self.each:
+        def walked(last: bool) -> list[Stmt]:
+            self._last_chunk = last
+            found = super(RowClusters, self)._walk(chunk, thread, each, slot, part)
+            self._last_chunk = False
             return found
-        self._in_registers = True
-        beyond = super()._walk(chunk, thread, each, slot, part)
-        self._in_registers = False
-        return [If(self._step < self.in_memory, tuple(found), tuple(beyond))]
+
+        if self.in_memory == self.each * ROWS:
+            return walked(False)
+        if isinstance(self._step, Const):
+            return walked(self._step.value == self.each - 1)
+        return [If(self._step < self.each - 1, tuple(walked(False)), tuple(walked(True)))]
 
     # --- the kernel -------------------------------------------------------------------------------
 
     def body(self, place: Var, binding: Sequence[Stmt]) -> list[Stmt]:
         """The kernel: `place` numbers the rows, `binding` binds the kept variables by it."""
         assert self.planes is not None
-        size = self.in_memory * self.warps * CHUNK
+        size = self.in_memory * self.warps * LANES
         self._slabs = [
             Buffer(f"slab{k}", b.dtype, (size,), Space.SHARED)
             for k, b in enumerate(self.planes.planes)
         ]
-        if self.in_memory < self.each:
+        if self.in_memory < self.each * ROWS:
             self.registers = [
-                Buffer(f"held{k}", b.dtype, (SLOTS,), Space.REGISTER)
+                Buffer(f"held{k}", b.dtype, (SLOTS - self._split,), Space.REGISTER)
                 for k, b in enumerate(self.planes.planes)
             ]
         block, rank, warp, thread = Var("block"), Var("rank"), Var("warp"), Var("thread")
@@ -232,11 +272,22 @@ class RowClusters(RowChunks):
         """Memory in which the blocks of a group meet."""
         return list(self._whole.values()) if self.grouped else []
 
+    @property
+    def _numbers(self) -> list[Expr] | None:
+        """The chunks of a thread, where each has statements of its own: which of them are in
+        registers is then no branch."""
+        if self.each == 1 or (self.each == 2 and self.in_memory < self.each * ROWS):
+            return [const(k) for k in range(self.each)]
+        return None
+
     def _over_chunks(self, make: Callable[[Expr], list[Stmt]]) -> list[Stmt]:
         """make(number among the thread's chunks) for each."""
-        if self.each == 1:
-            self._step = const(0)
-            return make(self._step)
+        if self._numbers is not None:
+            found: list[Stmt] = []
+            for number in self._numbers:
+                self._step = number
+                found += make(number)
+            return found
         step = Var("step")
         self._step = step
         return [For(step, self.each, Kind.SERIAL, tuple(make(step)))]
@@ -256,8 +307,8 @@ class RowClusters(RowChunks):
 
             def keep(position: Expr, at: Expr, lane: Expr) -> Body:
                 x = Load(ahead, (at - skipped,))
-                if self._in_registers:
-                    return (Store(self.registers[plane], (at,), x),)
+                if self._in_registers(at):
+                    return (Store(self.registers[plane], (at - self._split,), x),)
                 return (Store(self._slabs[plane], (self._at(at),), x),)
 
             loads = super(RowClusters, self)._walk(first + step, thread, load, 0, part)
@@ -313,18 +364,36 @@ class RowClusters(RowChunks):
         count = self.vector
         several = _Several(reduction, count)
 
-        def leaf(step: Expr) -> tuple[list[Stmt], Components]:
-            number = Var("number")
+        def one(number: Expr) -> tuple[list[Stmt], Components]:
             self._step = number
             body, lanes, around = self._chunk(region, reduction, first + number, thread, 0)
             wrap.append(around)
-            return [Let(number, step), *body], tuple(x for lane in lanes for x in lane)
+            return body, tuple(x for lane in lanes for x in lane)
 
-        levels = [1 << k for k in reversed(range(each.bit_length() - 1))]
-        body, total = several.nested(levels, const(0), leaf)
+        def leaf(step: Expr) -> tuple[list[Stmt], Components]:
+            number = Var("number")
+            body, total = one(number)
+            return [Let(number, step), *body], total
+
+        def around(inner: Body) -> Body:
+            for w in wrap:
+                inner = w(inner)
+            return inner
+
+        body: list[Stmt] = []
+        if self._numbers is not None:
+            chunks: list[Components] = []
+            for k in self._numbers:
+                found, values = one(k)
+                body += found
+                chunks.append(values)
+            total = several.tree(chunks)
+        else:
+            levels = [1 << k for k in reversed(range(each.bit_length() - 1))]
+            body, total = several.nested(levels, const(0), leaf)
         size = len(reduction.types)
         lanes = [total[k * size : (k + 1) * size] for k in range(count)]
-        return body, lanes, wrap[0]
+        return body, lanes, around
 
     def _board(self, reduction: ThreadReduction) -> list[Buffer]:
         """Memory of the cluster in which a reduction meets, two pieces in turn."""

@@ -45,6 +45,7 @@ from pyc.ir.order import CHUNK, KEEP
 from pyc.ir.target import Target
 from pyc.ir.visit import renamed
 from pyc.passes.column_join import ColumnJoin
+from pyc.passes.column_last import ColumnLast
 from pyc.passes.cumulation_blocks import CumulationBlocks
 from pyc.passes.element_blocks import element_nest
 from pyc.passes.elements import Elements
@@ -266,7 +267,10 @@ class _BlockScheduler:
             if row <= COLUMN_ROW:
                 return None
             slab = SlabBlocks(self.nest.simplify, loops, core, allocated, row, self.nest.target)
-            return None if slab.form is None else self.nest.stage(part.suffix, slab.body())
+            if slab.form is None:
+                return None
+            body = slab.body()
+            return self.nest.stage(part.suffix, body, slab.scratch)
         kept = prod(x.extent for x in loops)
         rest = (allocated, row, kept, self.nest.width(core), self.nest.target)
         found = [RowClusters(self.nest.simplify, core, *rest, grouped=g) for g in (False, True)]
@@ -435,6 +439,12 @@ class _BlockScheduler:
             size //= 2
         blocks = -(-chunks // size)
         reduces = [s for s in core if isinstance(s, Reduce)]
+        place = self.nest.simplify.variable("place", kept)
+        once = ColumnLast(kept, row)
+        if once.possible and size == 1 and not results:
+            scratch = self._scratch(reduces, once.scratch_size)
+            found = once.body(place, self._positions(loops, place), core, scratch)
+            return (self.nest.stage(suffix, found, [b for held in scratch for b in held]),)
         scratch = self._scratch(reduces, blocks * KEEP * kept)
         everything = [*results, *(b for held in scratch for b in held)]
         place = self.nest.simplify.variable("place", blocks * KEEP * kept)
@@ -447,9 +457,9 @@ class _BlockScheduler:
             *self._positions(loops, position),
         ]
         for s, held in zip(reduces, scratch, strict=True):
-            found = Elements(s)
-            reduction = ThreadReduction(found.types, s.monoid)
-            inner, total = reduction.kept_lane(found.value, found.n, lane, block * size, size)
+            e = Elements(s)
+            reduction = ThreadReduction(e.types, s.monoid)
+            inner, total = reduction.kept_lane(e.value, e.n, lane, block * size, size)
             body += inner
             at = (block * KEEP + lane) * kept + position if turned else place
             body += [Store(b, (at,), x) for b, x in zip(held, total, strict=True)]

@@ -10,6 +10,10 @@ is at slot * threads + t. The threads of a block have its columns side by side, 
 then its chunks; the blocks of a cluster share the kept lanes, so that little passes between them. A
 reduction meets in this order: chunks of a thread, of a block (shared memory), then the kept lanes,
 which each block gathers from the others' memory.
+
+Columns too long for a cluster have a group of blocks, which meets in global memory: a block has one
+kept lane of as many chunks as its threads, and what does not fit in shared memory, the last of a
+thread's lanes, stays in registers.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from pyc.frozen import frozen
+from pyc.frozen import frozen, replace
 from pyc.ir.expr import Expr, Load, Var, apply, const, minimum, select
 from pyc.ir.loops import (
     Alloc,
@@ -58,23 +62,42 @@ TOGETHER = 4
 """Elements of a column that are stored in one step: divisions by one number share a reciprocal."""
 AHEAD = 4
 """Lanes that a thread loads before it stores the first of them."""
+GROUP_COLUMNS, GROUP_PARTS = 32, 16
+"""Columns and chunks of a block of a group: a line of memory, and threads half of the most."""
+GROUP_BLOCKS = 2
+"""Such blocks that a multiprocessor holds."""
+MOST_REGISTERS = 2
+"""Lanes that a thread may hold in registers."""
+HELD_THREADS = 1024
+"""Threads of a multiprocessor up to which they have registers for those."""
+BLOCK_BYTES = 1 << 10
+"""Shared memory that each block takes beside its own."""
 
 
 @frozen()
 class SlabForm:
-    """How a slab is cut. columns: of a slab; blocks: of its cluster; each: chunks of a thread;
-    parts: threads of a block with the same column and lane; rows: elements of a lane of a chunk."""
+    """How a slab is cut. columns: of a slab; blocks: of its cluster or group; each: chunks of a
+    thread; parts: threads of a block with the same column and lane; rows: elements of a lane of a
+    chunk; grouped: whether the blocks are a group; registers: lanes of a chunk that a thread holds
+    in registers."""
 
     columns: int
     blocks: int
     each: int
     parts: int
     rows: int = ROWS
+    grouped: bool = False
+    registers: int = 0
 
     @property
     def lanes(self) -> int:
         """Kept lanes of a block."""
-        return KEEP // self.blocks
+        return max(KEEP // self.blocks, 1)
+
+    @property
+    def shares(self) -> int:
+        """Blocks that share the chunks of a kept lane."""
+        return max(self.blocks // KEEP, 1)
 
     @property
     def threads(self) -> int:
@@ -89,8 +112,8 @@ class SlabForm:
 
     @property
     def slots(self) -> int:
-        """Elements of a thread."""
-        return self.each * GROUPS * self.rows
+        """Elements of a thread in shared memory."""
+        return (self.each * GROUPS - self.registers) * self.rows
 
 
 def form_of(row: int, columns: int, blocks: int, target: Target) -> SlabForm | None:
@@ -104,6 +127,39 @@ def form_of(row: int, columns: int, blocks: int, target: Target) -> SlabForm | N
     form = SlabForm(columns, blocks, each, chunks // each, rows)
     usable = form.threads % target.warp_size == 0 and form.threads <= target.max_block_threads
     return form if usable and each <= chunks else None
+
+
+def group_form(row: int, needed: int, met: int, target: Target) -> SlabForm | None:
+    """The form of slabs of so many rows over groups of blocks, `needed` and `met` bytes for an
+    element of the row and of what meets; None if there is none."""
+    shares = power_above(-(-row // (CHUNK * GROUP_PARTS)))
+    if (
+        KEEP * shares > target.group_blocks
+        or target.max_block_threads < GROUP_COLUMNS * GROUP_PARTS * 2
+    ):
+        return None
+    room = (target.shared_bytes + BLOCK_BYTES) // GROUP_BLOCKS - BLOCK_BYTES
+    for registers in range(MOST_REGISTERS + 1):
+        form = SlabForm(
+            *(GROUP_COLUMNS, KEEP * shares, 1, GROUP_PARTS), grouped=True, registers=registers
+        )
+        if form.slots * form.threads * needed + form.met * met <= room:
+            return form
+    return None
+
+
+def with_registers(form: SlabForm, slabs: int, needed: int, met: int, target: Target) -> SlabForm:
+    """A form with as many lanes in registers as let a device hold more of the slabs at once, if it
+    does not surely hold all."""
+
+    def held(form: SlabForm) -> int:
+        shared = form.slots * form.threads * needed + form.met * met + BLOCK_BYTES
+        room = target.shared_bytes + BLOCK_BYTES
+        return min(room // shared, HELD_THREADS // form.threads)
+
+    if form.each > 1 or form.rows < ROWS or slabs * form.blocks <= held(form) * target.group_blocks:
+        return form
+    return max((replace(form, registers=k) for k in range(MOST_REGISTERS + 1)), key=held)
 
 
 class SlabBlocks:
@@ -141,6 +197,7 @@ class SlabBlocks:
         """The widest slab that fits, in the smallest blocks, over the smallest cluster; cut further
         while there are too few blocks."""
         nbytes = [b.dtype.itemsize for b in self._planes]
+        alone = len(nbytes) == 1 and nbytes[0] <= 4
         met = meeting_bytes([p for p in self.parts if isinstance(p, Region)])
         beside = self.loops[-1].extent
         outer = prod(x.extent for x in self.loops[:-1])
@@ -155,15 +212,18 @@ class SlabBlocks:
                     needed = form.slots * form.threads * sum(nbytes) + form.met * met
                     if needed <= min(room, target.shared_bytes):
                         found.append(form)
-        for form in found:
-            if -(-beside // form.columns) * form.blocks * outer >= BUSY_BLOCKS:
-                return form
-        return found[-1] if found else None
+        if not found and alone and beside >= GROUP_COLUMNS:
+            return group_form(self.row, sum(nbytes), met, target)
+        if not found:
+            return None
+        busy = [f for f in found if -(-beside // f.columns) * f.blocks * outer >= BUSY_BLOCKS]
+        form = busy[0] if busy else found[-1]
+        slabs = -(-beside // form.columns) * outer
+        return with_registers(form, slabs, sum(nbytes), met, target) if alone else form
 
     def _place(self, body: Body, position: Expr, slot: Expr) -> Body:
         """Statements over the canonical position at `position`, what is held read and stored in
         this thread's `slot`."""
-        at = self._at(slot)
         slots: dict[Var, Expr] = {self.position: position}
         stand_in: dict[int, Var] = {}
 
@@ -173,7 +233,7 @@ class SlabBlocks:
                 if plane is not None:
                     if plane not in stand_in:
                         stand_in[plane] = Var("held", e.dtype)
-                        slots[stand_in[plane]] = Load(self._slabs[plane], (at,))
+                        slots[stand_in[plane]] = Load(*self._where(plane, slot))
                     return stand_in[plane]
             return e
 
@@ -183,13 +243,17 @@ class SlabBlocks:
         for old, s in zip(body, moved, strict=True):
             if isinstance(old, Store) and isinstance(s, Store):
                 plane = self._held.get((id(old.buffer), id(old.index[0])))
-                s = Store(self._slabs[plane], (at,), s.value) if plane is not None else s
+                s = Store(*self._where(plane, slot), s.value) if plane is not None else s
             out.append(s)
         return renamed(tuple(out))
 
-    def _at(self, slot: Expr) -> Expr:
-        assert self.form is not None
-        return slot * self.form.threads + self._thread
+    def _where(self, plane: int, slot: Expr) -> tuple[Buffer, tuple[Expr]]:
+        """Where this thread has the element of a slot."""
+        form = self.form
+        assert form is not None
+        if form.registers and self.simplify.linear(slot).constant >= form.slots:
+            return self._registers[plane], (slot - form.slots,)
+        return self._slabs[plane], (slot * form.threads + self._thread,)
 
     # --- the kernel -------------------------------------------------------------------------------
 
@@ -201,8 +265,13 @@ class SlabBlocks:
         self._slabs = [
             Buffer(f"slab{k}", b.dtype, (size,), Space.SHARED) for k, b in enumerate(self._planes)
         ]
+        self._registers = [
+            Buffer(f"held{k}", b.dtype, (form.registers * form.rows,), Space.REGISTER)
+            for k, b in enumerate(self._planes)
+            if form.registers
+        ]
         block, rank, thread = Var("block"), Var("rank"), Var("thread")
-        self._thread, self._rank = thread, rank
+        self._block, self._thread, self._rank = block, thread, rank
         self._column, self._lane = Var("c"), Var("lane")
         self._first = Var("first")
         inner: list[Stmt] = [*self._bound(block, rank, thread), *self._fill()]
@@ -225,22 +294,36 @@ class SlabBlocks:
                 waiting.append(part)
             else:
                 inner += self._walked(part)
-        if form.blocks > 1:
+        if form.blocks > 1 and not form.grouped:
             # A block stays while others read what it left.
             inner.append(Barrier("cluster"))
-        whole: Body = (For(thread, form.threads, Kind.THREAD, tuple(inner)),)
+        whole: Body = tuple(inner)
+        for b in self._registers:
+            whole = (Alloc(b, whole),)
+        whole = (For(thread, form.threads, Kind.THREAD, whole),)
         shared = list(self._shared.values())
         for b in (*self._slabs, *(b for b in shared if b.space is Space.SHARED)):
             whole = (Alloc(b, whole),)
         if form.blocks > 1:
-            whole = (For(rank, form.blocks, Kind.CLUSTER, whole),)
+            kind = Kind.GROUP if form.grouped else Kind.CLUSTER
+            whole = (For(rank, form.blocks, kind, whole),)
         for b in (b for b in shared if b.space is Space.CLUSTER):
             whole = (Alloc(b, whole),)
-        slabs = -(-self.loops[-1].extent // form.columns)
-        count = slabs * prod(x.extent for x in self.loops[:-1])
-        return [For(block, count, Kind.GRID, whole)]
+        return [For(block, self._count, Kind.GRID, whole)]
 
-    def _bound(self, block: Var, rank: Var, thread: Var) -> list[Stmt]:
+    @property
+    def _count(self) -> int:
+        """Slabs."""
+        assert self.form is not None
+        slabs = -(-self.loops[-1].extent // self.form.columns)
+        return slabs * prod(x.extent for x in self.loops[:-1])
+
+    @property
+    def scratch(self) -> list[Buffer]:
+        """Memory in which the blocks of a group meet."""
+        return [b for b in self._shared.values() if b.space is Space.GLOBAL]
+
+    def _bound(self, block: Var, rank: Expr, thread: Var) -> list[Stmt]:
         """Bindings of the kept positions, and of this thread's column, lane and first chunk."""
         form = self.form
         assert form is not None
@@ -267,6 +350,9 @@ class SlabBlocks:
         body.append(Let(self._column, apply("remainder", thread, const(form.columns))))
         lane = apply("remainder", apply("quotient", thread, const(form.columns)), const(form.lanes))
         chunk = apply("quotient", thread, const(beside)) * form.each
+        if form.shares > 1:
+            chunk = chunk + apply("quotient", rank, const(KEEP)) * (form.parts * form.each)
+            rank = apply("remainder", rank, const(KEEP))
         if form.blocks > 1:
             lane = rank * form.lanes + lane
         body.append(Let(self._lane, lane))
@@ -289,22 +375,31 @@ class SlabBlocks:
         """Loads what is held, many elements ahead."""
         form = self.form
         assert form is not None
-        body: list[Stmt] = []
-        for node, plane in self._filled:
-            step = Var("step")
+        ahead = AHEAD if not form.registers else form.registers
+
+        def some(node: Load, plane: int, step: Expr) -> Body:
             loads: list[Stmt] = []
             stores: list[Stmt] = []
-            for k in range(AHEAD * form.rows):
-                group = step * AHEAD + k // form.rows
+            for k in range(ahead * form.rows):
+                group = step * ahead + k // form.rows
                 position = self._clamped(self._start(group) + k % form.rows * LANES)
                 element = Let(Var("x", node.dtype), node)
                 (moved,) = renamed(Rewriter(variables={self.position: position}).body((element,)))
                 assert isinstance(moved, Let)
                 loads.append(moved)
-                at = self._at(step * (AHEAD * form.rows) + k)
-                stores.append(Store(self._slabs[plane], (at,), moved.var))
-            count = self._reached(form.each * GROUPS // AHEAD)
-            body.append(For(step, count, Kind.SERIAL, (*loads, *stores)))
+                slot = step * (ahead * form.rows) + k
+                stores.append(Store(*self._where(plane, slot), moved.var))
+            return (*loads, *stores)
+
+        body: list[Stmt] = []
+        for node, plane in self._filled:
+            step = Var("step")
+            count = (form.each * GROUPS - form.registers) // ahead
+            body.append(For(step, self._reached(count), Kind.SERIAL, some(node, plane, step)))
+            if form.registers:
+                last = Var("last")
+                inner = some(node, plane, const(count))
+                body.append(For(last, self._reached(1), Kind.SERIAL, inner))
         return body
 
     def _reached(self, count: int) -> int | Expr:
@@ -331,20 +426,29 @@ class SlabBlocks:
         """A loop over the row that stores."""
         form = self.form
         assert form is not None
-        group = Var("group")
-        start = Var("start")
-        body: list[Stmt] = [Let(start, self._start(group))]
         together = TOGETHER if form.rows % TOGETHER == 0 else 1
-        for j in range(0, form.rows, together):
-            row = Var("row")
-            position: Expr = start + (j + row) * LANES
-            inner = self._place(region.body, position, group * form.rows + (j + row))
-            if self.row % CHUNK:
-                inner = (If(position < self.row, inner),)
-            step: Stmt = For(row, together, Kind.VECTOR, inner)
-            body.append(If(self._inside, (step,)) if self._ragged else step)
-        count = self._reached(form.each * GROUPS)
-        return [For(group, count, Kind.SERIAL, tuple(body))]
+
+        def lane(group: Expr) -> Body:
+            start = Var("start")
+            body: list[Stmt] = [Let(start, self._start(group))]
+            for j in range(0, form.rows, together):
+                row = Var("row")
+                position: Expr = start + (j + row) * LANES
+                inner = self._place(region.body, position, group * form.rows + (j + row))
+                if self.row % CHUNK:
+                    inner = (If(position < self.row, inner),)
+                step: Stmt = For(row, together, Kind.VECTOR, inner)
+                body.append(If(self._inside, (step,)) if self._ragged else step)
+            return tuple(body)
+
+        group = Var("group")
+        count = form.each * GROUPS - form.registers
+        found: list[Stmt] = [For(group, self._reached(count), Kind.SERIAL, lane(group))]
+        if form.registers:
+            last = Var("last")
+            rest = [s for k in range(form.registers) for s in lane(const(count + k))]
+            found.append(For(last, self._reached(1), Kind.SERIAL, tuple(rest)))
+        return found
 
     # --- reductions -------------------------------------------------------------------------------
 
@@ -369,7 +473,15 @@ class SlabBlocks:
         levels = [GROUPS << k for k in reversed(range(form.each.bit_length() - 1))]
 
         def whole(_: Expr) -> tuple[list[Stmt], Components]:
-            return reduction.nested([*levels, 1, 2, 4], const(0), rows)
+            if not form.registers:
+                return reduction.nested([*levels, 1, 2, 4], const(0), rows)
+            inner: list[Stmt] = []
+            lanes: list[Components] = []
+            for k in range(GROUPS):
+                body, total = rows(const(k))
+                inner += body
+                lanes.append(total)
+            return inner, reduction.halves(lanes)
 
         body, total = reduction.fold(self._reached(1), whole)
         self._meetings += 1
@@ -418,11 +530,14 @@ class SlabBlocks:
         meet at the next, and only after that the one after the next writes there."""
         found = []
         space = Space.CLUSTER if name == "whole" else Space.SHARED
+        role = "local"
+        if name == "whole" and self.form is not None and self.form.grouped:
+            shape, space, role = (self._count * prod(shape),), Space.GLOBAL, "inout"
         for k, t in enumerate(reduction.types):
             key = (f"{name}{k}{t}", self._meetings % 2, prod(shape))
             if key not in self._shared:
                 label = f"{name}{len(self._shared)}"
-                self._shared[key] = Buffer(label, t, shape, space)
+                self._shared[key] = Buffer(label, t, shape, space, role=role)
             found.append(self._shared[key])
         return found
 
@@ -435,18 +550,27 @@ class SlabBlocks:
         beside = form.columns * form.lanes
         if form.blocks > 1:
             whole = self._piece("whole", reduction, (form.blocks, beside))
-            index: tuple[Expr, ...] = (self._rank, self._thread)
+            index = self._left_at(self._rank, self._thread)
         else:
             whole = self._piece("lanes", reduction, (KEEP * form.columns,))
             index = (self._thread,)
         body = (*before, *(Store(b, index, x) for b, x in zip(whole, total, strict=True)))
         return list(body) if beside == form.threads else [If(self._thread < beside, body)]
 
-    def _gathered(self, reduction: ThreadReduction, region: Region) -> list[Stmt]:
-        """Gathers the kept lanes from the blocks of the cluster, and joins them."""
+    def _left_at(self, rank: Expr, number: Expr) -> tuple[Expr, ...]:
+        """Where a block leaves what its cluster or group is to find."""
         form = self.form
         assert form is not None
-        body: list[Stmt] = [Barrier("cluster" if form.blocks > 1 else "block")]
+        if not form.grouped:
+            return rank, number
+        return ((self._block * form.blocks + rank) * (form.columns * form.lanes) + number,)
+
+    def _gathered(self, reduction: ThreadReduction, region: Region) -> list[Stmt]:
+        """Gathers the kept lanes from the blocks of the cluster or group, and joins them."""
+        form = self.form
+        assert form is not None
+        scope = "group" if form.grouped else "cluster"
+        body: list[Stmt] = [Barrier(scope if form.blocks > 1 else "block")]
         lanes = self._piece("lanes", reduction, (KEEP * form.columns,))
         if form.blocks > 1:
             whole = self._piece("whole", reduction, (form.blocks, form.columns * form.lanes))
@@ -456,7 +580,14 @@ class SlabBlocks:
             beside = form.columns * form.lanes
             rank = apply("quotient", number, const(beside))
             within = apply("remainder", number, const(beside))
-            inner, total = reduction.bind(tuple(Load(b, (rank, within)) for b in whole), "lane")
+            inner: list[Stmt] = []
+            shares: list[Components] = []
+            for k in range(form.shares):
+                place = self._left_at(rank + k * KEEP, within)
+                lets, names = reduction.bind(tuple(Load(b, place) for b in whole), "lane")
+                inner += lets
+                shares.append(names)
+            total = reduction.tree(shares)
             inner += [Store(b, (number,), x) for b, x in zip(lanes, total, strict=True)]
             steps = -(-count // form.threads)
             if count % form.threads:
@@ -465,8 +596,8 @@ class SlabBlocks:
             body.append(Barrier("block"))
         kept: list[Components] = []
         for k in range(KEEP):
-            place = self._column + k * form.columns
-            lets, names = reduction.bind(tuple(Load(b, (place,)) for b in lanes), "kept")
+            at = self._column + k * form.columns
+            lets, names = reduction.bind(tuple(Load(b, (at,)) for b in lanes), "kept")
             body += lets
             kept.append(names)
         total = reduction.halves(kept)

@@ -13,7 +13,7 @@ from pyc.frozen import replace
 from pyc.ir import dtype as dt
 from pyc.ir import simulate
 from pyc.ir.expr import const
-from pyc.ir.loops import Barrier, Body, Kernel, Kind, Last, Let, bodies, walk
+from pyc.ir.loops import Alloc, Barrier, Body, Kernel, Kind, Last, Let, Space, bodies, walk
 from pyc.ir.target import SM_90, of_multiprocessors
 from pyc.passes import optimise, row_blocks, row_clusters
 from pyc.passes.memory import plan
@@ -61,13 +61,36 @@ def test_other_types(dtype: Any) -> None:
     assert extents([found], Kind.GROUP)
 
 
+@pytest.mark.parametrize("function", [softmax, layer_norm, log_sum_exp], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("chunks", [34, 35])
+@pytest.mark.parametrize("rows_in_memory", [16, 13, 8])
+def test_warps_of_two_chunks_hold_a_part_in_registers(
+    function: Program, chunks: int, rows_in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a round of larger blocks holds more: the rows of a thread's last chunk that have no
+    room."""
+    monkeypatch.setattr(row_clusters, "MULTIPROCESSORS", 1)
+    meeting = 7 * 16 * 4 * 2 + row_clusters.BLOCK_BYTES
+    room = row_clusters.FEW_BLOCKS * (rows_in_memory * 1024 + meeting)
+    target = replace(GROUPED, shared_bytes=room)
+    (kernel,) = kernels_of(function, data((3, chunks * 1024), np.float32), 1)
+    (found,) = run_on(kernel, target)
+    assert extents([found], Kind.GROUP) == [-(-chunks // 4)]
+    made = [s.buffer for s in walk(found.body) if isinstance(s, Alloc)]
+    held = [b for b in made if b.space is Space.REGISTER and b.name.startswith("held")]
+    assert [b.shape for b in held] == (
+        [(4 * (16 - rows_in_memory),)] if rows_in_memory < 16 else []
+    )
+
+
 @pytest.mark.parametrize("function", [softmax, several], ids=lambda f: f.__name__)
 def test_each_barrier_that_is_removed_from_a_row_is_a_race(function: Program) -> None:
     (kernel,) = kernels_of(function, data((1, 33_000), np.float32), 1)
-    _needs_every_barrier(scheduled(kernel, GROUPED))
+    needs_every_barrier(scheduled(kernel, GROUPED))
 
 
-def _needs_every_barrier(found: Kernel) -> None:
+def needs_every_barrier(found: Kernel) -> None:
+    """Without any one of its barriers a kernel has a race, which is reported."""
     arrays = [np.ones([int(str(d)) for d in b.shape], b.dtype.numpy) for b in found.buffers]
     simulate.run(found, arrays)
     for number in range(sum(isinstance(s, Barrier) for s in walk(found.body))):
@@ -95,7 +118,11 @@ def test_the_last_block_joins(function: Program, shape: tuple[int, int]) -> None
 
 def test_a_block_that_does_not_come_last_may_not_join() -> None:
     (kernel,) = kernels_of(summed, data((2, 40_000), np.float32), 1)
-    found = scheduled(kernel)
+    with_all_last(scheduled(kernel))
+
+
+def with_all_last(found: Kernel) -> None:
+    """A kernel whose every block takes itself for the last one has a race, which is reported."""
     wrong = replace(found, body=_always(found.body))
     arrays = [np.ones([int(str(d)) for d in b.shape], b.dtype.numpy) for b in found.buffers]
     simulate.run(found, arrays)
@@ -126,8 +153,13 @@ def test_which_rows_are_groups(monkeypatch: pytest.MonkeyPatch) -> None:
         kernels = list(plan(graph, SM_90).plan.kernels)
         return [e for kind in (Kind.GRID, Kind.GROUP) for e in extents(kernels, kind)]
 
-    assert found((64, 1 << 20)) == [64, 128]
     assert found((1, 1 << 20)) == [1, 128]
+    assert found((12, 1 << 20)) == [12, 128], (
+        "one chunk of a warp: no fewer rounds of larger blocks"
+    )
+    assert found((8, 1 << 20)) == [8, 64], "two chunks"
+    assert found((64, 1 << 20)) == [64, 64]
+    assert found((64, (1 << 20) - 8)) == [64, 128], "ragged"
     assert found((64, 3 << 20)) == [64, 192]
     assert found((2, 70_000)) == [2, 9], "too few clusters"
     assert found((64, 1 << 18)) == [64], "a cluster"
