@@ -36,7 +36,7 @@ from pyc.passes.nest import (
     row_length,
 )
 from pyc.passes.rows import Section, absorbed, hoisted, sections
-from pyc.passes.sweeps import ROW_BYTES, Step, Sweeps, Tile
+from pyc.passes.sweeps import PAGE, ROW_BYTES, Step, Sweeps, Tile
 
 TILE_BYTES = 1 << 14
 """Bytes of one row of a tile at most."""
@@ -46,6 +46,9 @@ PACKED_BYTES = 1 << 20
 """Bytes of the rows of a tile that are held beside it, at most."""
 PACKED_FROM = 1 << 23
 """Bytes of a program's input from which tiles are held: smaller ones stay in the caches anyway."""
+FEW_PACKED_FROM = 1 << 19
+"""The same of no more than `KEEP` rows that begin at one place of the first cache: they are more
+lines than it holds of one place, and each region would wait for another cache."""
 PACKED_ROW = 1 << 8
 """Bytes of one row of such a tile at least: pieces of rows that are far apart come from memory half
 as fast where they are 128 bytes, and as fast as streams from 256 bytes on."""
@@ -242,7 +245,9 @@ def held_columns(
     """Columns of a tile whose rows are held; None if so few would be slow or too few tasks."""
     one = sum(b.dtype.itemsize * prod(d for d in b.shape if isinstance(d, int)) for b in held)
     kept = columns * prod(x.extent for x in outer)
-    if one * kept < PACKED_FROM:
+    rows = max(prod(d for d in b.shape if isinstance(d, int)) for b in held)
+    few = rows <= KEEP and columns * held[0].dtype.itemsize % PAGE == 0
+    if one * kept < (FEW_PACKED_FROM if few else PACKED_FROM):
         return None
     enough = max(SHORT_BYTES // one, PACKED_PIECE // min(b.dtype.itemsize for b in held))
     size = min(PACKED_BYTES // one, enough, columns)

@@ -250,6 +250,26 @@ def test_programs_over_wide_columns_are_one_launch(shape: tuple[int, int]) -> No
         assert _tasks(kernel) == 4 if cached else _tasks(kernel) >= columns.TASKS
 
 
+@pytest.mark.parametrize(
+    ("shape", "held"),
+    [((16, 8192), 1), ((16, 65536), 1), ((16, 8200), 0), ((16, 4096), 0), ((17, 8192), 0)],
+)
+def test_sixteen_rows_at_one_place_of_a_cache_are_held(shape: tuple[int, int], held: int) -> None:
+    """From half a megabyte on: each row begins where the one before does, within a page."""
+    for function in (softmax, lambda x: layer_norm(x, 1.0)):
+        (kernel,) = planned(function, ones(*shape)).plan.kernels
+        assert _held(kernel) == held
+
+
+@pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
+def test_sixteen_held_rows_have_the_bits_of_the_interpreter(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "FEW_PACKED_FROM", 0)
+    (kernel,) = check("softmax", 16, 1024, target)
+    assert _held(kernel) == 1
+
+
 def test_inputs_that_gain_nothing_are_not_held(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
