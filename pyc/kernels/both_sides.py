@@ -9,7 +9,7 @@
 By themselves the two read a large matrix twice, and memory is what they wait for; in smaller ones
 loads are shared. v may be what is made of `a @ x`, element by element, as in the gradient of least
 squares: then a walk along one group adds the one before, which is still in the caches, since a walk
-of its own would leave memory idle. Tasks are cut by the shape, so bits depend on the operands only.
+of its own would leave memory idle. Short rows ask for later ones (`row_streams`). Tasks are cut by the shape, so bits depend on the operands only.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from pyc.ir.types import ArrayType
 from pyc.kernels.contraction import Epilogue
 from pyc.kernels.operand import Dimensions
 from pyc.kernels.partial_sums import Meeting, sums_of
+from pyc.kernels.row_streams import is_row_stream, later_rows
 from pyc.kernels.tasks import TaskNest
 
 ROWS = 8
@@ -208,7 +209,10 @@ class _Pass(TaskNest):
         lines = [
             Store(self.found[0], (const(r * self.width) + lane,), e) for r, e in enumerate(totals)
         ]
-        walk = For(step, steps, Kind.SERIAL, self._add(added, column), carried)
+        asked: Body = ()
+        if dots and is_row_stream(self.operands[self.matrix]):
+            asked = later_rows(self.operands[self.matrix], dots[0], len(dots), step, steps)
+        walk = For(step, steps, Kind.SERIAL, (*asked, *self._add(added, column)), carried)
         body: list[Stmt] = [For(lane, self.width, Kind.VECTOR, (walk, *lines))]
         if rest and added:
             column = const(steps * self.width) + lane

@@ -20,6 +20,7 @@ from pyc.ir.target import Target
 from pyc.ir.types import ArrayType
 from pyc.kernels.operand import Dimensions
 from pyc.kernels.partial_sums import Meeting, sums_of
+from pyc.kernels.row_streams import is_row_stream, later_rows
 from pyc.kernels.tasks import TaskNest, built_by, free_extents
 
 ROWS = 4
@@ -118,7 +119,9 @@ class _Nest(TaskNest):
             Carry(name, start(row), fma(*factors(row, step * self.width + lane), name), result)
             for name, row, result in zip(names, rows, results, strict=True)
         )
-        body: list[Stmt] = [For(step, steps, Kind.SERIAL, (), carried)]
+        matrix = self.operands[self.matrix]
+        asked = later_rows(matrix, first, self.rows, step, steps) if is_row_stream(matrix) else ()
+        body: list[Stmt] = [For(step, steps, Kind.SERIAL, asked, carried)]
         body += [
             Store(self.sums[0], (const(r * self.width) + lane,), e) for r, e in enumerate(results)
         ]

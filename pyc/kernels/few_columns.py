@@ -23,6 +23,7 @@ from pyc.ir.types import ArrayType
 from pyc.ir.visit import renamed
 from pyc.kernels.operand import NO_MATRIX_PRODUCT, Dimensions, is_matrix_product
 from pyc.kernels.partial_sums import Meeting, sums_of
+from pyc.kernels.row_streams import is_row_stream, later_rows
 from pyc.kernels.tasks import TaskNest, built_by, free_extents, is_halved, lanes_of
 
 MOST_COLUMNS = 6
@@ -186,6 +187,9 @@ class _Nest(TaskNest):
             x = self.element(0, batch, rows[r], term) * self._column(batch, c, term)
             return select(lane >= self.width - rest, x, zero)
 
+        a = self.operands[0]
+        is_stream = is_row_stream(a)
+
         def products_of(some: list[tuple[int, int]], kind: Kind) -> Stmt:
             names = [Var(f"s{r}_{c}", self.accumulator) for r, c in some]
             totals = [Var(f"e{r}_{c}", self.accumulator) for r, c in some]
@@ -193,7 +197,12 @@ class _Nest(TaskNest):
                 Carry(name, start(r, c), product(r, c, step * self.width + lane, name), total)
                 for name, (r, c), total in zip(names, some, totals, strict=True)
             )
-            body: list[Stmt] = [For(step, steps, kind, (), carried)]
+            asked: Body = ()
+            if is_stream:
+                walks = self.rows * self.n // len(some)
+                place = step + steps * some[0][0]
+                asked = later_rows(a, first, self.rows, place, steps * walks)
+            body: list[Stmt] = [For(step, steps, kind, asked, carried)]
             for (r, c), total in zip(some, totals, strict=True):
                 place = const((r * self.n + c) * self.width) + lane
                 body.append(Store(self.sums[0], (place,), total))

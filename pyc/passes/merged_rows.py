@@ -20,7 +20,7 @@ from functools import partial
 
 from pyc.ir.expr import Expr, Load, Shuffle, Var, const, minimum, select
 from pyc.ir.loops import Body, Buffer, For, If, Kind, Let, Reduce, Stmt, Store
-from pyc.ir.order import KEEP
+from pyc.ir.order import KEEP, LANES
 from pyc.ir.visit import renamed
 from pyc.passes.ahead import next_rows_asked_for
 from pyc.passes.elements import Components, Elements, Found
@@ -181,7 +181,7 @@ class _Group:
                 body, vectors = self._rows(across, elements, lane, range(size))
                 last += body
                 merged = _merge(vectors, lane, size // 2, across.monoid.combine)
-            elif cheap and size >= 2 * TOGETHER:
+            elif cheap and size >= 2 * TOGETHER and elements.n <= LANES:
                 merged = self._merged_loop(across, elements, lane)
             else:
                 buffers = across.buffers("rows", size * size)

@@ -33,6 +33,8 @@ STRAIGHT_WORK = 16
 """Instructions per element, those of its index included, up to which they are."""
 CHEAP = 4
 """Instructions per element up to which the rows of a chunk are unrolled."""
+WAITING = 16
+"""Vectors that may wait in registers for the lanes to meet."""
 TINY = 8
 """Longest sequence written out as straight code."""
 LEVELS = 44
@@ -326,10 +328,20 @@ class AcrossLanes(Counter):
                 inside, value = elements.up_to(position, place < tail, self.neutral)
             body += inside
             if rows:
-                pieces[p] = self.monoid.combine(pieces[p], value)
+                pieces[p] = self._in_order(body, self.monoid.combine(pieces[p], value))
             else:
-                pieces.append(value)
+                pieces.append(self._in_order(body, value))
         return body, pieces
+
+    def _in_order(self, body: list[Stmt], values: Components) -> Components:
+        """The components of a vector as they come in memory, where registers can wait for the
+        lanes to meet: the tree would read its lines in the order in which their lanes meet, which
+        no processor foresees."""
+        if LANES // self.width * len(values) > WAITING:
+            return values
+        names = self.names("p")
+        body += [Let(n, v) for n, v in zip(names, values, strict=True)]
+        return names
 
     def _in_loops(
         self, elements: Elements, base: Expr, rows: int, longer: int, lane: Var
@@ -373,7 +385,7 @@ class AcrossLanes(Counter):
                 more, values = self._rows(elements, base + row * LANES, 1, lane)
                 inside += more
                 pairs = zip(pieces, values, strict=True)
-                pieces = [self.monoid.combine(a, b) for a, b in pairs]
+                pieces = [self._in_order(inside, self.monoid.combine(a, b)) for a, b in pairs]
             return inside, pieces
         j: Expr = Var("j") if rows > 1 else const(0)
         carries: list[Carry] = []
@@ -383,7 +395,7 @@ class AcrossLanes(Counter):
             inside, value = elements.at(base + (j * LANES + (lane + p * self.width)))
             body += inside
             if rows == 1:
-                ends.append(value)
+                ends.append(self._in_order(body, value))
                 continue
             before, after = self.names(f"a{p}_"), self.names(f"e{p}_")
             columns = zip(

@@ -82,7 +82,7 @@ from pyc.passes.simpler_reductions import simpler
 from pyc.passes.steps import in_steps
 from pyc.passes.update_tasks import update_tasks
 
-CHAINS = ((32, 4), (150, 5))
+CHAINS = ((32, 4), (150, 4))
 """Instructions of an iteration up to which a processor has so many in flight."""
 STRIDED = 5
 """Elements of rows that lie side by side in vectors of several of them."""
