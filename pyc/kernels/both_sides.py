@@ -9,7 +9,8 @@
 By themselves the two read a large matrix twice, and memory is what they wait for; in smaller ones
 loads are shared. v may be what is made of `a @ x`, element by element, as in the gradient of least
 squares: then a walk along one group adds the one before, which is still in the caches, since a walk
-of its own would leave memory idle. Short rows ask for later ones (`row_streams`). Tasks are cut by the shape, so bits depend on the operands only.
+of its own would leave memory idle. Short rows ask for later ones (`row_streams`). Tasks are cut by
+the shape, so bits depend on the operands only.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 import pyc
 import pyc.numpy as pnp
-from pyc.ir.loops import For, Kind, walk
+from pyc.ir.evaluate_expr import evaluate
+from pyc.ir.expr import Load, Var, postorder
+from pyc.ir.loops import Buffer, For, Kind, Stmt, expressions, walk
 from pyc.ir.target import X86_64_V4
 from pyc.passes import optimise, schedule
 from pyc.passes.memory import plan
@@ -88,3 +90,31 @@ def test_the_loops_over_a_group() -> None:
     loops = [s for s in walk(kernel.body) if isinstance(s, For)]
     assert sum(s.kind is Kind.PARALLEL for s in loops) == 1
     assert sum(s.var.name == "vector" for s in loops) == 2
+
+
+@pytest.mark.parametrize(
+    ("length", "dtype"), [(128, np.float64), (256, np.float64), (384, np.float32)]
+)
+@pytest.mark.parametrize("function", [pnp.sum, pnp.max, pnp.var], ids=lambda f: f.__name__)
+def test_rows_are_read_in_the_order_of_memory(length: int, dtype: Any, function: Any) -> None:
+    """However their lanes meet; rows of several elements a lane one by one, since what is compiled
+    of several would be read in turns."""
+    x = np.empty((1 << 15, length), dtype)
+    graph = optimise(graph_of(lambda x: function(x, axis=1), x), check=True)
+    (kernel,) = plan(graph, X86_64_V4, check=True).plan.kernels
+    (source,) = (b for b in kernel.buffers if b.role == "in")
+    vectors = [s for s in walk(kernel.body) if isinstance(s, For) and s.kind is Kind.VECTOR]
+    read = [[p for t in walk(s.body) for p in _places(t, source)] for s in vectors]
+    first = next(places for places in read if places)
+    rows = 4 if length <= 128 else 1
+    assert len(first) == rows * length * x.itemsize // X86_64_V4.vector_bytes
+    for row in range(rows):
+        part = first[row * len(first) // rows : (row + 1) * len(first) // rows]
+        assert part == sorted(part)
+
+
+def _places(s: Stmt, source: Buffer) -> list[int]:
+    """Where a statement reads `source`, in the first of all rows."""
+    loads = [n for n in postorder(expressions(s)) if isinstance(n, Load) and n.buffer is source]
+    variables = {v: 0 for n in loads for v in postorder([n]) if isinstance(v, Var)}
+    return [int(evaluate(n.index, variables)[0]) for n in loads]
