@@ -68,13 +68,15 @@ def is_flat(sweeps: Sweeps, elements: Elements) -> bool:
         if by_row is None or by_column is None or by_row != by_column * columns:
             return False
     stack, work = list(reduce.values), 0
+    found = set(stack)
     while stack:
         e = stack.pop()
         if isinstance(e, Var):
             return False
         if isinstance(e, Apply):
             work += 1
-            stack += e.args
+            stack += [x for x in dict.fromkeys(e.args) if x not in found]
+            found |= set(e.args)
         elif not isinstance(e, (Const, Load)):
             return False
     return work <= CHEAP * len(elements.types)

@@ -299,6 +299,17 @@ def _held(kernel: Kernel) -> int:
     return sum(isinstance(s, Alloc) and s.buffer.name[:6] == "packed" for s in walk(kernel.body))
 
 
+def test_elements_of_shared_values_are_looked_at_once() -> None:
+    """Of a value that is squared sixty times there are 2^60 paths to its argument."""
+
+    def squares(x: Any) -> Any:
+        for _ in range(60):
+            x = x * x
+        return pnp.sum(x, axis=0)
+
+    check_program(squares, 200, 16)
+
+
 @pytest.mark.parametrize("target", [X86_64_V3, X86_64_V4], ids=lambda t: t.id)
 @pytest.mark.parametrize("rows", [129, 144, 1000, 1024, 2065, 5000])
 @pytest.mark.parametrize("width", [2, 3, 10, 17])
