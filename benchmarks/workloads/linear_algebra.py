@@ -110,6 +110,35 @@ class matvec:
         return out
 
 
+@workload(tiny=(4, 8, 2), medium=(2048, 128, 4), large=(1 << 18, 128, 4))
+class few_columns:
+    """Scores of many rows for a few classes: a product with four columns and bias, float32."""
+
+    def arguments(m, k, n):
+        return normal(m, k), normal(k, n, seed=1), normal(n, seed=2)
+
+    def program(x, w, b):
+        return x @ w + b
+
+    def flops(m, k, n):
+        return 2 * m * n * k
+
+    jax = SAME
+
+    def torch(x, w, b):
+        return torch.addmm(b, x, w)
+
+    def numba(x, w, b):
+        m, n = x.shape[0], w.shape[1]
+        out = np.empty((m, n), x.dtype)
+        for i in prange(m):
+            out[i] = b
+            for j in range(x.shape[1]):
+                for c in range(n):
+                    out[i, c] += x[i, j] * w[j, c]
+        return out
+
+
 @workload(tiny=(4,), medium=(4096,), large=(1 << 18,))
 class matmul_4x4:
     """Many products of 4 by 4 matrices, float32."""

@@ -217,3 +217,35 @@ class short_rows:
             for j in range(x.shape[1]):
                 out[i, j] = x[i, j] / length
         return out, lengths
+
+
+@workload(tiny=(4, 8), medium=(1024, 200), large=(1 << 16, 200))
+class middle_rows:
+    """The mean and the range of rows of 200, which end within a vector's reach, float64."""
+
+    tolerance = 1e-10
+
+    def arguments(m, n):
+        return (normal(m, n, dtype=np.float64),)
+
+    def program(x):
+        return np.mean(x, axis=1), np.max(x, axis=1) - np.min(x, axis=1)
+
+    jax = SAME
+
+    def torch(x):
+        return torch.mean(x, dim=1), torch.amax(x, dim=1) - torch.amin(x, dim=1)
+
+    def numba(x):
+        m, n = x.shape
+        means, ranges = np.empty(m), np.empty(m)
+        for i in prange(m):
+            total = 0.0
+            low = high = x[i, 0]
+            for j in range(n):
+                total += x[i, j]
+                low = min(low, x[i, j])
+                high = max(high, x[i, j])
+            means[i] = total / n
+            ranges[i] = high - low
+        return means, ranges

@@ -18,11 +18,13 @@ Buffers come from `allocate`, which places them around the statements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from pyc.ir.dtype import DType
 from pyc.ir.expr import Apply, Expr, Load, Shuffle, Var, apply, const, postorder, select
-from pyc.ir.loops import Buffer, Carry, For, If, Kind, Let, Stmt, Store
+from pyc.ir.loops import Buffer, Carry, For, If, Kind, Let, Prefetch, Space, Stmt, Store
 from pyc.ir.order import CHUNK, KEEP, LANES, MONOIDS, Monoid, neutral, several
+from pyc.ir.visit import Rewriter
 from pyc.passes.elements import Components, Elements, Found
 
 ROWS = CHUNK // LANES
@@ -35,6 +37,8 @@ CHEAP = 4
 """Instructions per element up to which the rows of a chunk are unrolled."""
 WAITING = 16
 """Vectors that may wait in registers for the lanes to meet."""
+FAR = 1 << 20
+"""Bytes of an array from which the order in which its lines are read counts."""
 TINY = 8
 """Longest sequence written out as straight code."""
 LEVELS = 44
@@ -317,9 +321,14 @@ class AcrossLanes(Counter):
         if self.looped:
             done = tail // self.width
             body, pieces = self._in_loops(elements, base, rows, done, lane)
+        elif rows == 1:
+            body, pieces = self._row(elements, base, lane, -(-tail // self.width))
         elif rows:
             body, pieces = self._rows(elements, base, rows, lane)
-        for p in range(done, -(-tail // self.width)):
+        last = -(-tail // self.width)
+        # Vectors of half a row or less have nothing to meet before all are there, nearly.
+        mixed = last > LANES // self.width // 2 + 1
+        for p in range(done, last):
             place = lane + p * self.width
             position = base + (place + rows * LANES)
             if (p + 1) * self.width <= tail:
@@ -331,6 +340,8 @@ class AcrossLanes(Counter):
                 pieces[p] = self._in_order(body, self.monoid.combine(pieces[p], value))
             else:
                 pieces.append(self._in_order(body, value))
+                if p and mixed and pieces[-1] is not value:
+                    body += self._waiting(value, lane)
         return body, pieces
 
     def _in_order(self, body: list[Stmt], values: Components) -> Components:
@@ -342,6 +353,33 @@ class AcrossLanes(Counter):
         names = self.names("p")
         body += [Let(n, v) for n, v in zip(names, values, strict=True)]
         return names
+
+    def _waiting(self, values: Components, lane: Var) -> list[Stmt]:
+        """Asks for the lines of loaded vectors that wait for others to be loaded. A load that is
+        used once, as sums do and maxima do not, becomes part of the instruction that uses it, in
+        whatever order of memory that comes: what asks stays where it is."""
+        found: list[Stmt] = []
+        first = Rewriter(variables={lane: const(0)})
+        for e in () if self.monoid.idempotent else values:
+            if isinstance(e, Load) and not any(type(x) is Load for x in postorder(e.index)):
+                b = e.buffer
+                size = prod(n for n in b.shape if isinstance(n, int)) * b.dtype.itemsize
+                if b.space is Space.GLOBAL and size >= FAR:
+                    found.append(Prefetch(b, first.exprs(e.index), first=True))
+        return found
+
+    def _row(self, elements: Elements, base: Expr, lane: Var, met: int) -> Pieces:
+        """The vectors of one row of lanes, of which the first `met` meet others of the chunk before
+        the tree does."""
+        body: list[Stmt] = []
+        pieces: list[Components] = []
+        for p in range(LANES // self.width):
+            inside, value = elements.at(base + (lane + p * self.width))
+            body += inside
+            pieces.append(self._in_order(body, value))
+            if p >= max(met, 1) and pieces[-1] is not value:
+                body += self._waiting(value, lane)
+        return body, pieces
 
     def _in_loops(
         self, elements: Elements, base: Expr, rows: int, longer: int, lane: Var
@@ -378,34 +416,30 @@ class AcrossLanes(Counter):
         return [For(j, rows, Kind.SERIAL, tuple(inside), carries)], after
 
     def _rows(self, elements: Elements, base: Expr, rows: int, lane: Var) -> Pieces:
-        """The left folds of all lanes over whole rows."""
-        if 1 < rows <= STRAIGHT and elements.work <= STRAIGHT_WORK * len(self.types):
-            inside, pieces = self._rows(elements, base, 1, lane)
+        """The left folds of all lanes over whole rows, more than one."""
+        if rows <= STRAIGHT and elements.work <= STRAIGHT_WORK * len(self.types):
+            every = LANES // self.width
+            inside, pieces = self._row(elements, base, lane, every)
             for row in range(1, rows):
-                more, values = self._rows(elements, base + row * LANES, 1, lane)
+                more, values = self._row(elements, base + row * LANES, lane, every)
                 inside += more
                 pairs = zip(pieces, values, strict=True)
                 pieces = [self._in_order(inside, self.monoid.combine(a, b)) for a, b in pairs]
             return inside, pieces
-        j: Expr = Var("j") if rows > 1 else const(0)
+        j = Var("j")
         carries: list[Carry] = []
         ends: list[Components] = []
         body: list[Stmt] = []
         for p in range(LANES // self.width):
             inside, value = elements.at(base + (j * LANES + (lane + p * self.width)))
             body += inside
-            if rows == 1:
-                ends.append(self._in_order(body, value))
-                continue
             before, after = self.names(f"a{p}_"), self.names(f"e{p}_")
             columns = zip(
                 before, self.neutral, self.monoid.combine(before, value), after, strict=True
             )
             carries += [Carry(v, i, n, r) for v, i, n, r in columns]
             ends.append(after)
-        if isinstance(j, Var):
-            body = [For(j, rows, Kind.SERIAL, tuple(body), tuple(carries))]
-        return body, ends
+        return [For(j, rows, Kind.SERIAL, tuple(body), tuple(carries))], ends
 
     def _at(self, q: int, lane: Expr) -> At:
         return lambda k: k * KEEP + (lane + q * self.width if q else lane)

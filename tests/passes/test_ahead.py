@@ -58,7 +58,8 @@ def kernels(function: Callable[..., Any], *arguments: Any) -> list[Kernel]:
 
 
 def asked(found: list[Kernel]) -> list[Prefetch]:
-    return [s for k in found for s in walk(k.body) if isinstance(s, Prefetch)]
+    """What is needed later; `first` is of what is read at once (`reduction.FAR`)."""
+    return [s for k in found for s in walk(k.body) if isinstance(s, Prefetch) and not s.first]
 
 
 LONG = PAGE // 8

@@ -14,11 +14,12 @@ import pyc
 import pyc.numpy as pnp
 from pyc.ir.evaluate_expr import evaluate
 from pyc.ir.expr import Load, Var, postorder
-from pyc.ir.loops import Buffer, For, Kind, Stmt, expressions, walk
+from pyc.ir.loops import Buffer, For, Kind, Prefetch, Stmt, expressions, walk
 from pyc.ir.target import X86_64_V4
-from pyc.passes import optimise, schedule
+from pyc.passes import optimise, reduction, schedule
 from pyc.passes.memory import plan
 from pyc.passes.merged_rows import GROUP_BYTES, MANY_GROUPS
+from pyc.passes.reduction import FAR
 from tests.passes.programs import graph_of, ones
 from tests.passes.test_any_order import same_everywhere
 
@@ -111,6 +112,47 @@ def test_rows_are_read_in_the_order_of_memory(length: int, dtype: Any, function:
     for row in range(rows):
         part = first[row * len(first) // rows : (row + 1) * len(first) // rows]
         assert part == sorted(part)
+
+
+@pytest.mark.parametrize(
+    ("function", "number", "length", "expected"),
+    [
+        (pnp.sum, 4096, 200, range(9, 16)),  # the others meet vectors of the second row of lanes
+        (pnp.sum, 4096, 128, range(1, 16)),
+        (pnp.sum, 4096, 100, range(1, 12)),  # the last is not whole
+        (pnp.sum, 4096, 72, ()),  # two meet first of all, and the others in their order
+        (pnp.sum, 4096, 256, ()),  # all meet one of the second row, in their order
+        (pnp.max, 4096, 200, ()),  # uses what is loaded more than once
+        (pnp.sum, FAR // 1600, 200, ()),  # small enough to be near
+    ],
+)
+def test_vectors_that_wait_for_others_are_asked_for(
+    function: Any, number: int, length: int, expected: Any
+) -> None:
+    """Where they are loaded: else they would be loaded where they are used."""
+    x = ones(number, length, dtype=np.float64)
+    graph = optimise(graph_of(lambda x: function(x, axis=1), x), check=True)
+    (kernel,) = plan(graph, X86_64_V4, check=True).plan.kernels
+    found = [s for s in walk(kernel.body) if isinstance(s, Prefetch)]
+    assert all(s.first for s in found)
+    variables = {v: 0 for s in found for v in postorder(s.index) if isinstance(v, Var)}
+    places = [int(evaluate(s.index, variables)[0]) // 8 for s in found]
+    assert sorted({p for p in places if p < length // 8}) == list(expected)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from([scaled, normal, shares, lambda x: pnp.sum(x, axis=1)]),
+    st.sampled_from([np.float32, np.float64, np.complex64]),
+    st.integers(64, 400),
+    st.integers(60, 300),
+    st.integers(0, 2**32 - 1),
+)
+def test_asking_changes_no_bits(
+    function: Any, dtype: Any, number: int, length: int, seed: int
+) -> None:
+    with mock.patch.object(reduction, "FAR", 0), mock.patch.object(schedule, "LARGE_WORK", 0):
+        same_everywhere(function, rows(number, length, dtype, seed))
 
 
 def _places(s: Stmt, source: Buffer) -> list[int]:
