@@ -81,7 +81,9 @@ def interp(
     """
     places, heights = _line("interp", xp), _line("interp", fp)
     count = shape_of(places)[0]
-    if count == 0 or shape_of(heights) != (count,):
+    if count == 0:
+        raise ShapeError(f"interp: there are no points to interpolate between: {type_text(places)}")
+    if shape_of(heights) != (count,):
         raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
     x, places = (cast(asarray(v), dt.f64) for v in (x, places))
     for name, side in (("left", left), ("right", right), ("period", period)):

@@ -88,6 +88,24 @@ def _is_memory(args: Sequence[Any]) -> bool:
         return False
 
 
+_REDUCING = ("dtype", "out", "keepdims", "initial", "where")
+"""Arguments of the methods of a ufunc that reduce, as they follow the axis."""
+
+
+def _named(
+    method: str, names: tuple[str, ...], given: tuple[Any, ...], named: dict[str, Any]
+) -> dict[str, Any]:
+    """Arguments that were given by place, by name; what is None is as if it were not given.
+    raises TypeError: too many, or one given by name too."""
+    if len(given) > len(names):
+        raise TypeError(f"{method}: {len(given) - len(names)} more arguments than it has")
+    found = dict(zip(names, given, strict=False))
+    for name in found:
+        if name in named:
+            raise TypeError(f"{method}: the argument `{name}` is given twice")
+    return {k: v for k, v in found.items() if v is not None}
+
+
 class UfuncView:
     """A ufunc of NumPy on values of the trace."""
 
@@ -121,20 +139,24 @@ class UfuncView:
             options["out"] = inputs[count:]
         return self._call("__call__", inputs[:count], options)
 
-    def reduce(self, array: Any, axis: Any = 0, **options: Any) -> Any:
-        """The ufunc between the elements along `axis`, 0 by default."""
+    def reduce(self, array: Any, axis: Any = 0, *further: Any, **options: Any) -> Any:
+        """The ufunc between the elements along `axis`, 0 by default. further: dtype, out, keepdims,
+        initial and where, as far as they are given by place."""
+        options |= _named("reduce", _REDUCING, further, options)
         return self._call("reduce", (array,), {"axis": axis, **options})
 
-    def accumulate(self, array: Any, axis: int = 0, **options: Any) -> Any:
-        """As `reduce`, with every intermediate result."""
+    def accumulate(self, array: Any, axis: int = 0, *further: Any, **options: Any) -> Any:
+        """As `reduce`, with every intermediate result. further: dtype and out."""
+        options |= _named("accumulate", _REDUCING[:2], further, options)
         return self._call("accumulate", (array,), {"axis": axis, **options})
 
     def outer(self, first: Any, second: Any, **options: Any) -> Any:
         """The ufunc of all pairs."""
         return self._call("outer", (first, second), options)
 
-    def reduceat(self, array: Any, indices: Any, **options: Any) -> Any:
-        """The ufunc between the elements of parts."""
+    def reduceat(self, array: Any, indices: Any, *further: Any, **options: Any) -> Any:
+        """The ufunc between the elements of parts. further: axis, dtype and out."""
+        options |= _named("reduceat", ("axis", *_REDUCING[:2]), further, options)
         return self._call("reduceat", (array, indices), options)
 
     def at(self, array: Any, indices: Any, *values: Any) -> Any:

@@ -70,6 +70,39 @@ def test_a_method_gives_what_numpy_gives(name: str, method: str, kind: str) -> N
     assert not difference(outcome(call, array), pyc.jit(call)(array))
 
 
+def test_arguments_of_a_method_by_place() -> None:
+    """As NumPy's own functions give them: dtype, out, keepdims, initial, where."""
+
+    def by_place(x: Any, truths: Any) -> Any:
+        out = np.zeros(4)
+        return (
+            (np.add.reduce(x, 0, None, out), out, np.add.reduce(x, 1, np.float32, None, True)),
+            (np.logical_and.reduce(x, None, bool, None), np.minimum.reduce(x, -1, None, None)),
+            np.maximum.reduce(x, 0, None, None, False, 4.5),
+            np.add.reduce(x, 1, None, None, True, 0.0, truths),
+            (np.add.accumulate(x, 1, np.float32), np.multiply.accumulate(x, 0, None, None)),
+            (np.add.reduceat(x, [0, 2], 1), np.add.reduceat(x, [0, 2], 0, np.float32, None)),
+        )
+
+    assert not difference(by_place(FLOATS, BOOLS), pyc.jit(by_place)(FLOATS, BOOLS))
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: np.add.reduce(x, 0, None, None, False, 0, True, 1), "1 more arguments"),
+        (lambda x: np.add.accumulate(x, 0, None, None, False), "1 more arguments"),
+        (lambda x: np.add.reduce(x, 0, None, dtype=float), "the argument `dtype` is given twice"),
+        (lambda x: np.add.reduceat(x, [0], 0, axis=1), "the argument `axis` is given twice"),
+    ],
+)
+def test_arguments_that_a_method_does_not_have(call: Call, text: str) -> None:
+    with pytest.raises(TypeError):
+        call(FLOATS)
+    with pytest.raises(TypeError, match=text):
+        pyc.jit(call)(FLOATS)
+
+
 @pytest.mark.parametrize(
     "name", ["add", "divide", "bitwise_xor", "logical_or", "left_shift", "maximum", "power", "gcd"]
 )
