@@ -640,3 +640,8 @@ def part_behind_the_end(x):
 def rows_of_several_lengths(x):
     rows = [[1, 2], [3]]
     return x + rows
+
+
+@given(LINE)
+def interpolation_between_no_points(x):
+    return np.interp(x, x[:0], x[:0])
