@@ -129,14 +129,7 @@ class few_columns:
         return torch.addmm(b, x, w)
 
     def numba(x, w, b):
-        m, n = x.shape[0], w.shape[1]
-        out = np.empty((m, n), x.dtype)
-        for i in prange(m):
-            out[i] = b
-            for j in range(x.shape[1]):
-                for c in range(n):
-                    out[i, c] += x[i, j] * w[j, c]
-        return out
+        return np.dot(x, w) + b
 
 
 @workload(tiny=(4,), medium=(4096,), large=(1 << 18,))

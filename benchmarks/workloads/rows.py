@@ -221,7 +221,7 @@ class short_rows:
 
 @workload(tiny=(4, 8), medium=(1024, 200), large=(1 << 16, 200))
 class middle_rows:
-    """The mean and the range of rows of 200, which end within a vector's reach, float64."""
+    """The mean and the range of rows of 200, float64."""
 
     tolerance = 1e-10
 

@@ -318,16 +318,38 @@ def explained(
     return run
 
 
+_REDUCING = ("axis", "dtype", "out", "keepdims", "initial", "where")
+_BY_PLACE = {"reduce": _REDUCING, "accumulate": _REDUCING[:3], "reduceat": _REDUCING[:3]}
+"""Arguments of a ufunc's methods that may be given by place, behind what they are of."""
+
+
+def options_of_method(
+    method: str, given: Sequence[Any], named: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The options of `reduce`, `accumulate` or `reduceat`, given by place and by name, as
+    `call_ufunc` takes them. The axis is 0 by default.
+
+    raises TypeError: too many, or one given by place and by name
+    """
+    names = _BY_PLACE[method]
+    if len(given) > len(names):
+        raise TypeError(f"{method}: {len(given) - len(names)} more arguments than it has")
+    by_place = dict(zip(names, given, strict=False))
+    for name in by_place.keys() & named.keys():
+        raise TypeError(f"{method}: the argument `{name}` is given twice")
+    found = {"axis": 0, **by_place, **named}
+    out = found.pop("out", None)
+    return found if out is None else {**found, "out": out if type(out) is tuple else (out,)}
+
+
 def _of_ufunc(theirs: Any, method: str, *args: Any, **kwargs: Any) -> Any:
     """A method of a ufunc: `pyc.numpy.add.reduce(x)`. Outside of a trace `at` changes NumPy's
     arrays, as NumPy does."""
     if method == "at" and type(args[0]) is np.ndarray and not is_tracing():
         return theirs.at(*args, **kwargs)
-    if method in ("reduce", "accumulate") and len(args) > 1:
-        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
-        args, kwargs = args[:1], {**dict(zip(names, args[1:], strict=False)), **kwargs}
-    if method != "outer" and method != "at":
-        kwargs = {"axis": 0, **kwargs}
+    if method in _BY_PLACE:
+        count = 2 if method == "reduceat" else 1
+        args, kwargs = args[:count], options_of_method(method, args[count:], kwargs)
     return load("pyc.trace.dispatch").call_ufunc(theirs, method, args, kwargs)
 
 

@@ -326,7 +326,7 @@ class AcrossLanes(Counter):
         elif rows:
             body, pieces = self._rows(elements, base, rows, lane)
         last = -(-tail // self.width)
-        # Vectors of half a row or less have nothing to meet before all are there, nearly.
+        # With one pair at most in the first step of the tree, it reads them nearly in order.
         mixed = last > LANES // self.width // 2 + 1
         for p in range(done, last):
             place = lane + p * self.width
@@ -358,9 +358,11 @@ class AcrossLanes(Counter):
         """Asks for the lines of loaded vectors that wait for others to be loaded. A load that is
         used once, as sums do and maxima do not, becomes part of the instruction that uses it, in
         whatever order of memory that comes: what asks stays where it is."""
+        if self.monoid.idempotent:
+            return []
         found: list[Stmt] = []
         first = Rewriter(variables={lane: const(0)})
-        for e in () if self.monoid.idempotent else values:
+        for e in values:
             if isinstance(e, Load) and not any(type(x) is Load for x in postorder(e.index)):
                 b = e.buffer
                 size = prod(n for n in b.shape if isinstance(n, int)) * b.dtype.itemsize

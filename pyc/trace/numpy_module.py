@@ -22,6 +22,7 @@ from pyc.errors import DTypeError, PurityError, UnsupportedOpError
 from pyc.interpreter import current, weak_type
 from pyc.ir import dtype as dt
 from pyc.numpy.core import separated, shape_of
+from pyc.numpy.keywords import options_of_method
 from pyc.reasons import Reason
 from pyc.trace import calling_functions, dispatch, location
 from pyc.trace.concrete import Taken, by_numpy, concrete, is_traced, local
@@ -88,24 +89,6 @@ def _is_memory(args: Sequence[Any]) -> bool:
         return False
 
 
-_REDUCING = ("dtype", "out", "keepdims", "initial", "where")
-"""Arguments of the methods of a ufunc that reduce, as they follow the axis."""
-
-
-def _named(
-    method: str, names: tuple[str, ...], given: tuple[Any, ...], named: dict[str, Any]
-) -> dict[str, Any]:
-    """Arguments that were given by place, by name; what is None is as if it were not given.
-    raises TypeError: too many, or one given by name too."""
-    if len(given) > len(names):
-        raise TypeError(f"{method}: {len(given) - len(names)} more arguments than it has")
-    found = dict(zip(names, given, strict=False))
-    for name in found:
-        if name in named:
-            raise TypeError(f"{method}: the argument `{name}` is given twice")
-    return {k: v for k, v in found.items() if v is not None}
-
-
 class UfuncView:
     """A ufunc of NumPy on values of the trace."""
 
@@ -139,24 +122,21 @@ class UfuncView:
             options["out"] = inputs[count:]
         return self._call("__call__", inputs[:count], options)
 
-    def reduce(self, array: Any, axis: Any = 0, *further: Any, **options: Any) -> Any:
-        """The ufunc between the elements along `axis`, 0 by default. further: dtype, out, keepdims,
-        initial and where, as far as they are given by place."""
-        options |= _named("reduce", _REDUCING, further, options)
-        return self._call("reduce", (array,), {"axis": axis, **options})
+    def reduce(self, array: Any, *given: Any, **named: Any) -> Any:
+        """The ufunc between the elements along an axis, the first by default."""
+        return self._call("reduce", (array,), options_of_method("reduce", given, named))
 
-    def accumulate(self, array: Any, axis: int = 0, *further: Any, **options: Any) -> Any:
-        """As `reduce`, with every intermediate result. further: dtype and out."""
-        options |= _named("accumulate", _REDUCING[:2], further, options)
-        return self._call("accumulate", (array,), {"axis": axis, **options})
+    def accumulate(self, array: Any, *given: Any, **named: Any) -> Any:
+        """As `reduce`, with every intermediate result."""
+        return self._call("accumulate", (array,), options_of_method("accumulate", given, named))
 
     def outer(self, first: Any, second: Any, **options: Any) -> Any:
         """The ufunc of all pairs."""
         return self._call("outer", (first, second), options)
 
-    def reduceat(self, array: Any, indices: Any, *further: Any, **options: Any) -> Any:
-        """The ufunc between the elements of parts. further: axis, dtype and out."""
-        options |= _named("reduceat", ("axis", *_REDUCING[:2]), further, options)
+    def reduceat(self, array: Any, indices: Any, *given: Any, **named: Any) -> Any:
+        """The ufunc between the elements of parts."""
+        options = options_of_method("reduceat", given, named)
         return self._call("reduceat", (array, indices), options)
 
     def at(self, array: Any, indices: Any, *values: Any) -> Any:

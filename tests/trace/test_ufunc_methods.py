@@ -85,6 +85,10 @@ def test_arguments_of_a_method_by_place() -> None:
         )
 
     assert not difference(by_place(FLOATS, BOOLS), pyc.jit(by_place)(FLOATS, BOOLS))
+    own = pyc.numpy.add
+    found = own.reduce(FLOATS, 1, np.float32, None, True), own.reduceat(FLOATS, [0, 2], 1, None)
+    wanted = np.add.reduce(FLOATS, 1, np.float32, None, True), np.add.reduceat(FLOATS, [0, 2], 1)
+    assert not difference(wanted, found)
 
 
 @pytest.mark.parametrize(
@@ -101,6 +105,13 @@ def test_arguments_that_a_method_does_not_have(call: Call, text: str) -> None:
         call(FLOATS)
     with pytest.raises(TypeError, match=text):
         pyc.jit(call)(FLOATS)
+
+
+def test_arguments_that_a_method_of_the_namespace_does_not_have() -> None:
+    with pytest.raises(TypeError, match="1 more arguments"):
+        pyc.numpy.add.accumulate(FLOATS, 0, None, None, False)
+    with pytest.raises(TypeError, match="the argument `axis` is given twice"):
+        pyc.numpy.add.reduce(FLOATS, 0, axis=1)
 
 
 @pytest.mark.parametrize(
