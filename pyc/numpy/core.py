@@ -173,7 +173,7 @@ def to_dtype(dtype: Any) -> DType:
         return dtype
     if isinstance(dtype, type) and dtype in WEAK:
         return WEAK[dtype]
-    if isinstance(dtype, np.ndarray):
+    if hasattr(dtype, "shape") and not isinstance(dtype, (type, np.dtype)):
         raise DTypeError(
             f"a dtype is asked for, got an array of {dtype.dtype}", fix="Pass its `.dtype`."
         )
@@ -382,8 +382,12 @@ def is_axis_of_number(axis: Any, rank: int) -> bool:
 
 
 def reduced_axes(name: str, axis: Any, rank: int) -> Shape:
-    """As `axes_of`; also of a number with one axis. DTypeError: a bool, which is no axis."""
+    """As `axes_of`; also of a number with one axis. DTypeError: a bool, which is no axis, or a
+    list, which NumPy refuses where elements are reduced."""
     no_bool(name, axis)
+    if isinstance(axis, list):
+        fix = f"Write a tuple: `axis={tuple(axis)}`."
+        raise DTypeError(f"{name}: several axes are a tuple, got {axis}", fix=fix)
     return () if is_axis_of_number(axis, rank) else axes_of(name, axis, rank)
 
 

@@ -114,9 +114,9 @@ def histogram2d(
     >>> histogram2d([0.0, 1.0], [0.0, 1.0], bins=2)[0].tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    known = structural(bins)
-    pair = isinstance(bins, (list, tuple)) and len(bins) == 2
-    if not (is_number(known) or pair):
+    named = isinstance(bins, (list, tuple, str))
+    length = (len(bins),) if named else shape_of(asarray(bins))[:1]
+    if length and length != (2,):
         bins = [bins, bins]
     lines = [asarray(x), asarray(y)]
     counts, (first, second) = _counted("histogram2d", lines, bins, range, density, weights)

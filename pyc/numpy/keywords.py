@@ -38,6 +38,7 @@ _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "signature": (None,),
     "overwrite_input": (True, False),
     "copy": (True,),
+    "initial": (),  # None asks for the first element in place of an identity
 }
 """Arguments that ask for nothing that would change the result, and their values."""
 
@@ -65,6 +66,9 @@ _MASKED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("amax", "amin"), ("where", "initial")),
 }
 """What reductions take beside their own arguments; `pyc.numpy.masked` does it."""
+
+_DEFAULTS = {"where": True, "initial": np._NoValue}
+"""What `_MASKED` are by default: `initial=None` is something else."""
 
 _VIEWS = frozenset(
     (
@@ -299,7 +303,12 @@ def explained(
             asked = {k: v for k, v in asked.items() if not changes_nothing(k, v)}
             if asked:
                 bound = inspect.signature(function).bind(*args, **kwargs).arguments
-                found = load("pyc.numpy.masked").reduced(function.__name__, **bound, **asked)
+                masked = load("pyc.numpy.masked")
+                if asked.get("initial", 0) is None:
+                    masked.check_first(function.__name__, asked.get("where", True), **bound)
+                    del asked["initial"]
+            if asked:
+                found = masked.reduced(function.__name__, **bound, **asked)
             else:
                 found = function(*args, **kwargs)
         found = separated(found, (*args, *kwargs.values())) if separate else found
@@ -311,7 +320,7 @@ def explained(
         own = parameters(function) or ()
         named = inspect.Parameter.KEYWORD_ONLY
         new = [
-            inspect.Parameter(k, named, default=True if k == "where" else None, annotation=Any)
+            inspect.Parameter(k, named, default=_DEFAULTS.get(k), annotation=Any)
             for k in (*more, *(("device",) if takes_device else ()))
         ]
         run.__signature__ = inspect.Signature([*own, *new])  # type: ignore[attr-defined]

@@ -90,6 +90,25 @@ def reduced(
     return found if initial is None else join(start_of(initial, dtype_of(found)), found)
 
 
+def check_first(name: str, where: Any, x: Any, axis: Any = None, **_: Any) -> None:
+    """Checks a reduction with `initial=None`, which begins with its first element: a sum or a
+    product of no elements is not its identity then.
+
+    raises ArgumentError: there is no first element, or there may be none under a mask
+    """
+    plain = name.removeprefix("nan")
+    if plain not in _SUMS:
+        return  # an extreme has no identity
+    shape = shape_of(asarray(x))
+    is_empty = any(not shape[k] for k in reduced_axes(name, axis, len(shape)))
+    if where is not True or is_empty:
+        why = "no elements" if where is True else "under a mask there may be no element"
+        raise ArgumentError(
+            f"{name}: {why}, and `initial=None` is for those that begin with an element",
+            fix=f"Leave `initial` out: of no elements it is {_SUMS[plain][0]} then.",
+        )
+
+
 def mask_of(name: str, where: Any, x: Any) -> Any:
     """The mask `where=` of a reduction of `x`, of its shape. ShapeError: it does not fit."""
     mask, shape = asarray(where), shape_of(x)
@@ -205,4 +224,4 @@ def _lossy_spread(
     return cast(sqrt(found), kind) if name == "std" else found
 
 
-__all__ = ["mask_of", "reduced"]
+__all__ = ["check_first", "mask_of", "reduced"]

@@ -368,7 +368,7 @@ def cov(
     kind = kind if dtype is None else to_dtype(dtype)
     x = concat([_variables(v, rowvar, kind) for v in items], 0)
     n = shape_of(x)[1]
-    less_by = structural(ddof) if ddof is not None else (0 if bias else 1)
+    less_by = structural(ddof) if ddof is not None else (1 if bias == 0 else 0)
     if not hasattr(less_by, "__index__") and not (type(less_by) is float and less_by.is_integer()):
         raise ArgumentError(
             f"cov: ddof must be an integer, got {less_by!r}", fix="Write `ddof=0` or `ddof=1`."

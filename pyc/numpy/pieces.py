@@ -34,6 +34,7 @@ from pyc.numpy.core import (
     converted,
     dtype_of,
     integer,
+    no_bool,
     part,
     possible,
     result_dtype,
@@ -85,6 +86,7 @@ def concat(
     rank = len(shape_of(items[0]))
     if rank == 0:
         raise ShapeError("concatenate: arrays of rank 0 have no axis; use stack")
+    no_bool("concatenate", axis)
     place = axis_of("concatenate", axis, rank)
     first = shape_of(items[0])
     for x in items[1:]:

@@ -135,20 +135,21 @@ def reduce(
     axis: Any = 0,
     dtype: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """The combination of the elements along some axes (all if None), one axis if the order decides.
 
-    initial: what comes first; where: a mask of the elements that count, for a ufunc that has an
-    identity or with `initial`
+    initial: what comes first, None: the first element in place of an identity; where: a mask of
+    the elements that count, for a ufunc that has an identity or with `initial`
     raises ArgumentError: several axes where the order decides, or no element and no identity;
     ShapeError: a mask that does not fit; IntegerRangeError: `initial` is beyond the type
     """
     typed = _prepared(name, "reduce", x, dtype)
     kind = type_of(typed).dtype
-    unit = _identity(name, kind)
-    start = unit if initial is None else start_of(initial, kind)
+    begins = initial is not None and initial is not np._NoValue
+    unit = None if initial is None else _identity(name, kind)
+    start = start_of(initial, kind) if begins else unit
     rows, wide = _lines(name, typed, axis)
     *around, count = type_of(rows).shape
     mask = None
@@ -167,7 +168,7 @@ def reduce(
     if mask is not None and name in ASSOCIATIVE:
         # What has no identity takes an element as often as it likes, so `initial` too.
         rows = pnp.where(mask, rows, start if unit is None else unit)
-    if initial is not None or not count or (name in _POSITIVE and count == 1):
+    if begins or not count or (name in _POSITIVE and count == 1 and start is not None):
         rows = pnp.concatenate([broadcast(start, (*around, 1)), rows], -1)
         if mask is not None:
             mask = pnp.concatenate([broadcast(literal(True, dt.b1), (*around, 1)), mask], -1)

@@ -289,3 +289,23 @@ def scalar_changed_in_place(x):
     total = x.sum()
     total[...] = 1
     return total
+
+
+@given(LINE)
+def sum_of_no_elements_from_the_first(x):
+    return np.sum(x[:0], initial=None)
+
+
+@given(LINE)
+def product_under_a_mask_from_the_first(x):
+    return np.prod(x, where=x > 0, initial=None)
+
+
+@given(MATRIX)
+def axes_in_a_list(x):
+    return np.sum(x, axis=[0, 1])
+
+
+@given(LINE)
+def array_for_a_type(x):
+    return np.sum(x, dtype=x)

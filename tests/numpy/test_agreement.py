@@ -250,6 +250,7 @@ TAKEN |= {
         lambda np, x, y: (
             np.histogram2d(x, y, 3),
             *np.histogram2d(x, y, 2, range=[(-2, 2), (0, 5)])[1:],
+            *np.histogram2d(x, y, np.array([2, 3])),
             np.histogramdd(np.stack([x, y], 1), 2)[0],
             np.histogramdd(np.stack([x, y], 1), 2)[1][0],
             np.histogramdd([2.0, 3.0], 2)[0],

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pyc
 import pyc.numpy as pnp
+from pyc.errors import PycError
 from pyc.ir import order
 from tests.numpy.interpreted import outcome
 from tests.programs.differential import same_bits
@@ -324,3 +325,45 @@ def test_element_wise_functions_of_two_layouts(both_of: tuple[Array, Array], nam
 def test_medians_of_infinite_and_of_no_elements(x: list[float]) -> None:
     agree(*both(lambda np, x: np.median(x), np.array(x)))
     agree(*both(lambda np, x: np.median(x, axis=0, keepdims=True), np.array(x).reshape(-1, 1)))
+
+
+WITH_IDENTITY = (
+    *("sum", "prod", "nansum", "nanprod", "add.reduce", "multiply.reduce", "hypot.reduce"),
+    *("logical_and.reduce", "logical_or.reduce", "logaddexp.reduce"),
+)
+WITHOUT_IDENTITY = ("max", "nanmin", "maximum.reduce", "fmin.reduce")
+
+
+@pytest.mark.parametrize("name", [*WITH_IDENTITY, *WITHOUT_IDENTITY])
+@drawn
+@given(
+    x=arrays((np.float64,)),
+    axis=st.sampled_from([None, 0, -1, ()]),
+    mask=st.sampled_from([None, "all", "drawn"]),
+    keepdims=st.booleans(),
+)
+def test_a_reduction_from_no_start_begins_with_its_first_element(
+    name: str, x: Array, axis: Any, mask: str | None, keepdims: bool
+) -> None:
+    """`initial=None` is NumPy's for "no identity": no elements, and elements under a mask, have no
+    value then, where a sum that is not told where to begin is 0."""
+    options: dict[str, Any] = {"axis": axis, "initial": None, "keepdims": keepdims}
+    if mask is not None:
+        options["where"] = np.ones(x.shape, bool) if mask == "all" else x > 0
+    path = name.split(".")
+
+    def run(space: Any, x: Any) -> Any:
+        function = getattr(space, path[0])
+        return (function.reduce if path[1:] else function)(x, **options)
+
+    try:
+        expected = run(np, x)
+    except ValueError as error:
+        for called in (lambda: run(pnp, x), lambda: pyc.jit(lambda x: run(np, x))(x)):
+            with pytest.raises(PycError) as found:
+                called()
+            assert isinstance(found.value, ValueError), error
+        return
+    for found in (run(pnp, x), pyc.jit(lambda x: run(np, x))(x)):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        assert np.shape(found) == np.shape(expected)

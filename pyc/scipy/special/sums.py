@@ -40,6 +40,11 @@ def _summand(x: Any) -> tuple[Any, dt.DType]:
     return _wide(x, kind if kind.is_float or kind.is_complex else dt.f64)
 
 
+def _axes(name: str, axis: Any, x: Any) -> core.Shape:
+    core.no_bool(name, axis)
+    return core.axes_of(name, axis, len(core.shape_of(x)))
+
+
 @public
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
@@ -65,7 +70,7 @@ def logsumexp(
         kind = dt.promote(kind, other)
         wide = dt.promote(core.dtype_of(a), core.dtype_of(b))
         a, b = core.operands("special.logsumexp", a, b, dtype=wide)
-    axes = core.axes_of("special.logsumexp", axis, len(core.shape_of(a)))
+    axes = _axes("special.logsumexp", axis, a)
     fixed = axes, bool(keepdims), bool(return_sign), kind
     return run("special.logsumexp", _logsumexp, a, b, fixed=fixed)
 
@@ -83,7 +88,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
     array([0.4378235, 0.5621765])
     """
     x, kind = _real("softmax", x)
-    axes = core.axes_of("special.softmax", axis, len(core.shape_of(x)))
+    axes = _axes("special.softmax", axis, x)
     return run("special.softmax", _softmax, x, fixed=(axes, kind))
 
 
@@ -100,7 +105,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     array([-0.82593942, -0.57593942])
     """
     x, kind = _real("log_softmax", x)
-    axes = core.axes_of("special.log_softmax", axis, len(core.shape_of(x)))
+    axes = _axes("special.log_softmax", axis, x)
     return run("special.log_softmax", _log_softmax, x, fixed=(axes, kind))
 
 
