@@ -1,4 +1,5 @@
-"""`pyc.numpy` with each function sent through `pyc.jit`, where shapes allow.
+"""`pyc.numpy` with each function sent through `pyc.jit`, where shapes allow, on the device
+`PYC_CONFORMANCE_DEVICE`; results are NumPy's arrays, copied from there.
 
 The arrays of a call become arguments of the jitted function; all else is part of it. Functions
 whose results have shapes that depend on data, or are no arrays, and those of devices and memory are
@@ -19,6 +20,7 @@ import numpy as np
 import pyc
 import pyc.numpy as pnp
 
+DEVICE = os.environ.get("PYC_CONFORMANCE_DEVICE") or None
 AS_THEY_ARE = frozenset(
     (
         # shapes that depend on data
@@ -75,7 +77,7 @@ def through_jit(function: Any) -> Any:
             return function(*(_filled(x, given) for x in places), **options)
 
         calls["jitted"] += 1
-        return _arrays(pyc.jit(call, purity="off")(*arrays))
+        return _arrays(pyc.jit(call, purity="off", device=DEVICE)(*arrays))
 
     return jitted
 
