@@ -80,6 +80,7 @@ from pyc.passes.rows import (
 from pyc.passes.segments import Segments, within
 from pyc.passes.simpler_reductions import simpler
 from pyc.passes.steps import in_steps
+from pyc.passes.together import put_together
 from pyc.passes.update_tasks import update_tasks
 
 CHAINS = ((32, 4), (150, 4))
@@ -457,9 +458,10 @@ class _Scheduler:
         work = self.nest.work(core) * kept * row
         parallel, self.large = work > 2 * TASK_WORK, work > LARGE_WORK
         if allocated and loops and (along_row or pairs_only(self.nest, loops[-1].var, core)):
-            body = self._jointly(core)
+            fills, lined = self._together(core, kept)
+            body = self._jointly(lined)
             if body is not None:
-                return (self.nest.stage("", self._rows(loops, body, parallel)),)
+                return (*fills, self._reading(fills, self._rows(loops, body, parallel)))
         if loops and along_row and self._is_short(loops[-1], core):
             return (self._merged(loops, core, parallel),)
         if side_by_side and (not along_row or row < 16) and loops[-1].extent > 1:
@@ -471,12 +473,34 @@ class _Scheduler:
             tasks = partial(self._rows, parallel=True)
             shared_rows = found if in_any_order else core
             return RowStages(self.nest, loops, shared_rows, self._independent, tasks).stages()
-        core = found
+        fills, core = self._together(found, kept)
         among = loops[-1].var if loops and any(isinstance(s, Reduce) for s in core) else None
         body = around(self.locals, self._along_rows(core, self.nest.row_width(core), among))
         if kept > 1 and parallel and kept < 8 and len(loops) == 1:
             return (self.nest.stage("", self._wrap(loops, body, parallel=True)),)
-        return (self.nest.stage("", self._rows(loops, body, parallel)),)
+        return (*fills, self._reading(fills, self._rows(loops, body, parallel)))
+
+    def _together(self, core: Body, rows: int) -> tuple[list[Stage], Body]:
+        """The launches that put together what the regions of so many rows read with a stride, and
+        the regions, which read it in their scratch buffers then."""
+        found = put_together(self.nest, core, rows)
+        if found is None:
+            return [], core
+        stages: list[Stage] = []
+        lines: dict[Buffer, Buffer] = {}
+        for position, fill in found.fills:
+            part = _Scheduler(fill, self.nest.target)
+            lines.update(zip(fill.buffers, part.nest.kernel.buffers, strict=True))
+            stages += [replace(stage, positions=(position,)) for stage in part.run()]
+        own = set(self.nest.kernel.buffers)
+        return stages, Rewriter(buffers=lambda b: b if b in own else lines.get(b, b)).body(
+            found.core
+        )
+
+    def _reading(self, fills: list[Stage], body: list[Stmt]) -> Stage:
+        """The launch that does `body` behind those that fill its scratch buffers."""
+        scratch = [b for stage in fills for b in stage.kernel.buffers[len(stage.positions) :]]
+        return self.nest.stage("", body, scratch)
 
     def _is_short(self, loop: Loop, core: Body) -> bool:
         """Whether rows are short enough for a vector of them at once, and enough for that."""
