@@ -29,6 +29,9 @@ SHARED_LIMIT = 48
 a store, a load and what they take of the caches."""
 REPEAT_LIMIT = 24
 """Instructions per element worth repeating to save storing and loading a value."""
+GATHER_COST = 4
+"""Instructions that an array beside the first takes more, where an element is gathered: each waits
+for a line of its own from farther caches."""
 SCATTER_LIMIT = 12
 """Instructions per element that a scatter does one after the other."""
 
@@ -117,6 +120,7 @@ class _Chooser:
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
         elsewhere: dict[Value, float] = {}
+        gathered: set[Value] = set()
         for e in self.graph.eqns:
             if e not in live or e in within:
                 continue
@@ -127,6 +131,8 @@ class _Chooser:
                         self._store(a)
                 elif e.op.kind is Kind.INDEX:
                     uses.setdefault(a, set()).add(e)
+                    if a is e.args[0] and len(e.args) > 1 and e.op.name not in JOINS:
+                        gathered.add(a)
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
                     ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
@@ -191,7 +197,9 @@ class _Chooser:
                 if work <= PART_LIMIT:
                     times -= elsewhere.get(out, 0.0)
                 if len(uses.get(out, ())) > 1 or times > 1.5:
-                    if out in per_row and out not in again:
+                    if out in gathered:
+                        work += GATHER_COST * max(self._arrays_of(found) - 1, 0)
+                    elif out in per_row and out not in again:
                         times = len(uses.get(out, ()))
                     extra = work * (times - 1.0)
                     limit = JOIN_LIMIT if e.op.name in JOINS else REPEAT_LIMIT
@@ -201,6 +209,13 @@ class _Chooser:
                             Reason.FUSION_EXPENSIVE_PRODUCER,
                             f"inlining would repeat {extra:.0f} instructions per element",
                         )
+
+    @staticmethod
+    def _arrays_of(work: Work) -> int:
+        """How many arrays are read to compute an element."""
+        made = {out for e in work.members for out in e.outs}
+        read = {a for e in work.members for a in e.args} - made
+        return sum(prod(a.shape) > 1 for a in read)
 
     def _store_shared(self, members: set[Eqn], readers: Mapping[Value, Sequence[Eqn]]) -> None:
         """Stores what a kernel of these equations computes and another would compute again, but for

@@ -126,6 +126,21 @@ def work(found: Any) -> int:
     return text.count("*") + text.count("+")
 
 
+def test_what_follows_from_a_sum_is_stored_for_a_gather() -> None:
+    """A step of PageRank: computed where it is read, each link would gather from two arrays, and
+    repeat what one element of its source takes."""
+
+    def function(rank: Any, links: Any) -> Any:
+        new = 0.15 * rank + 0.85 * pnp.sum(rank[links], axis=1)
+        return pnp.sum(new[links], axis=1)
+
+    for count, reason in ((8, [Reason.FUSION_EXPENSIVE_PRODUCER]), (2, [])):
+        found = planned(function, ones(64), ones(64, count, dtype=np.int64))
+        assert reasons_of(found) == reason
+        last = print_kernel(found.logical[-1])
+        assert last.count(": in f32[64]") == 2 - len(reason)
+
+
 def test_stencils_in_a_row_do_not_repeat_work() -> None:
     """k stencils of 3 points cost O(k), not 3^k: producers dearer to repeat are stored."""
 
