@@ -10,6 +10,7 @@ import pytest
 
 import pyc
 import pyc.numpy as pnp
+from pyc.interpreter import bind1
 
 Array = np.ndarray[Any, Any]
 
@@ -153,3 +154,24 @@ def test_the_sign_of_a_nan_decides_nothing(dtype: type) -> None:
     function = pyc.jit(all_of_them)
     for name, a, b in zip(FUNCTIONS, function(with_nan), function(other), strict=True):
         check(name, with_nan, np.asarray(a), np.asarray(b), 0.0)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 2)])
+def test_parts_of_a_number_made_of_elements(shape: tuple[int, ...]) -> None:
+    """Of one element twice, of two elements side by side, and of two in the other order."""
+    x = np.arange(1.0, 1.0 + int(np.prod(shape, dtype=int))).reshape(shape)
+
+    def parts(re: Any, im: Any) -> Any:
+        return bind1("view_as_real", bind1("complex", re, im))
+
+    def program(x: Any) -> Any:
+        twice = parts(x, x)
+        if not shape:
+            return (twice,)
+        return twice, parts(x[..., 0], x[..., 1]), parts(x[..., 1], x[..., 0])
+
+    found = pyc.jit(program)(x)
+    np.testing.assert_array_equal(found[0], np.stack([x, x], -1))
+    if shape:
+        np.testing.assert_array_equal(found[1], x[..., :2])
+        np.testing.assert_array_equal(found[2], x[..., 1::-1])
