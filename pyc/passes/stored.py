@@ -120,7 +120,7 @@ class _Chooser:
         uses: dict[Value, set[Any]] = {}
         scale: dict[Value, float] = {}
         elsewhere: dict[Value, float] = {}
-        gathered: set[Value] = set()
+        gathered: dict[Value, list[float]] = {}
         for e in self.graph.eqns:
             if e not in live or e in within:
                 continue
@@ -131,9 +131,9 @@ class _Chooser:
                         self._store(a)
                 elif e.op.kind is Kind.INDEX:
                     uses.setdefault(a, set()).add(e)
-                    if a is e.args[0] and len(e.args) > 1 and e.op.name not in JOINS:
-                        gathered.add(a)
                     ratio = prod(e.outs[0].shape) / max(prod(a.shape), 1)
+                    if a is e.args[0] and len(e.args) > 1 and e.op.name not in JOINS:
+                        gathered.setdefault(a, []).append(ratio)
                     ratio *= max(len(parts.get(e.outs[0], ())), 1)
                     scale[a] = scale.get(a, 0.0) + ratio
                     if e.op.name in JOINS and len(e.args) <= FEW_PARTS:
@@ -197,10 +197,11 @@ class _Chooser:
                 if work <= PART_LIMIT:
                     times -= elsewhere.get(out, 0.0)
                 if len(uses.get(out, ())) > 1 or times > 1.5:
-                    if out in gathered:
+                    ratios = gathered.get(out, ())
+                    if ratios:
                         work += GATHER_COST * max(self._arrays_of(found) - 1, 0)
-                    elif out in per_row and out not in again:
-                        times = len(uses.get(out, ()))
+                    if out in per_row and out not in again:
+                        times = len(uses.get(out, ())) + sum(ratios) - len(ratios)
                     extra = work * (times - 1.0)
                     limit = JOIN_LIMIT if e.op.name in JOINS else REPEAT_LIMIT
                     if extra > limit and prod(out.shape) > 1:
