@@ -490,12 +490,9 @@ class _Scheduler:
         lines: dict[Buffer, Buffer] = {}
         for position, fill in found.fills:
             part = _Scheduler(fill, self.nest.target)
-            lines.update(zip(fill.buffers, part.nest.kernel.buffers, strict=True))
+            lines.update(zip(fill.buffers[1:], part.nest.kernel.buffers[1:], strict=True))
             stages += [replace(stage, positions=(position,)) for stage in part.run()]
-        own = set(self.nest.kernel.buffers)
-        return stages, Rewriter(buffers=lambda b: b if b in own else lines.get(b, b)).body(
-            found.core
-        )
+        return stages, Rewriter(buffers=lambda b: lines.get(b, b)).body(found.core)
 
     def _reading(self, fills: list[Stage], body: list[Stmt]) -> Stage:
         """The launch that does `body` behind those that fill its scratch buffers."""

@@ -152,7 +152,7 @@ def _keep_freed_memory() -> None:
     """Frees a large block, once. glibc gives free memory at the end of its heap back to the system
     when it is twice the largest block that a process has freed so far (mallopt(3), on the dynamic
     threshold for mappings). Where no large one was, results of a megabyte could be of new pages in
-    each call: 500 us for 25 (x * 2 of 1 MB)."""
+    each call: 430 to 540 us for 25 (x * 2 of 1 MB)."""
     libc = ctypes.CDLL(None)
     allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("malloc", libc))
     free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", libc))

@@ -332,16 +332,17 @@ def _view_as_real_element(read: Read, index: Index, types: Types) -> Element:
     number = read(0, index[:-1])
     assert isinstance(number, Complex)
     re, im = number.re, number.im
-    if isinstance(re, Load) and isinstance(im, Load) and re.buffer is im.buffer:
-        # Parts of one complex number; both may be an element of a real array, too, even a number.
-        at, other = re.index[-1:], im.index[-1:]
-        if re.index[:-1] == im.index[:-1] and _is(at, 0) and _is(other, 1):
-            return Load(re.buffer, (*re.index[:-1], index[-1]))
+    # Both may be one real number: an array of rank 0 has no last place.
+    if isinstance(re, Load) and isinstance(im, Load) and re.buffer is im.buffer and re.index:
+        *place, first = re.index
+        *same, second = im.index
+        if place == same and _is(first, 0) and _is(second, 1):
+            return Load(re.buffer, (*place, index[-1]))
     return select(index[-1].equal(0), number.re, number.im)
 
 
-def _is(last: tuple[Expr, ...], value: int) -> bool:
-    return any(isinstance(e, Const) and e.value == value for e in last)
+def _is(e: Expr, value: int) -> bool:
+    return isinstance(e, Const) and e.value == value
 
 
 def _view_as_real_batch(batch: Batch, args: Sequence[Operand]) -> list[Operand]:
