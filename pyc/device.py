@@ -11,7 +11,7 @@ import numpy as np
 from pyc import backends, config, tree
 from pyc.array import HOST, Array, known_type, moved, of_host
 from pyc.backends.host import host_target
-from pyc.errors import DeviceError
+from pyc.errors import DeviceError, DeviceNameError
 from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.ir.types import ArrayType
@@ -108,7 +108,7 @@ def parse(name: str) -> tuple[str, int]:
     other names; whether there is one is not looked at."""
     found = config.device_parts(str(name))
     if found is None:
-        raise DeviceError(f"unknown device {name!r}", fix='Devices are "cpu", "cuda" and "cuda:N".')
+        raise DeviceNameError(f"unknown device {name!r}")
     return found
 
 

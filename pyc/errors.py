@@ -254,6 +254,13 @@ class AxisError(ShapeError, IndexError):
     remedy = "Axes are counted from 0, or from the end: -1 is the last one."
 
 
+class WeightsError(ShapeError, RuntimeError):
+    """Weights of observations that are not one for each of them."""
+
+    code = "PYC1302"
+    remedy = "Give a line of as many weights as there are observations."
+
+
 class DTypeError(PycError, TypeError):
     """An element type that is not supported, or does not fit the operation."""
 
@@ -280,6 +287,22 @@ class ArgumentError(PycError, ValueError):
 
     code = "PYC1350"
     remedy = "Use one of the values that the message names."
+
+
+class OptionError(DTypeError, ArgumentError):
+    """An argument that says how a function works is of a kind that it never takes, such as a number
+    where a text is asked for, or an array where one value is. NumPy raises TypeError for some of
+    these and ValueError for others; this is both."""
+
+    code = "PYC1351"
+    remedy = "Give a value of the kind that the message names."
+
+
+class ZeroStepError(ArgumentError, ZeroDivisionError):
+    """A step or a distance is zero, and is divided by."""
+
+    code = "PYC1352"
+    remedy = "Give one that is not zero."
 
 
 class IntegerRangeError(PycError, OverflowError):
@@ -337,6 +360,13 @@ class DeviceError(PycError):
 
     code = "PYC1600"
     remedy = "`python -m pyc doctor` shows the devices and what each of them lacks."
+
+
+class DeviceNameError(DeviceError, ValueError):
+    """No device has such a name, on whatever machine."""
+
+    code = "PYC1601"
+    remedy = 'Devices are "cpu", "cuda" and "cuda:N".'
 
 
 class OutOfMemoryError(PycError, MemoryError):

@@ -36,6 +36,15 @@ def named_errors(function: Any) -> set[str]:
     return set(ARGUMENT_ERROR.findall(text_of(function)))
 
 
+WIDER = {
+    "DeviceNameError": "DeviceError",
+    "OptionError": "DTypeError",
+    "WeightsError": "ShapeError",
+    "ZeroStepError": "ArgumentError",
+}
+"""Errors that docstrings name by a class that they are of."""
+
+
 def raised(
     function: Any, fitting: Mapping[str, Any], wrong: Mapping[str, Sequence[Any]]
 ) -> set[str]:
@@ -50,5 +59,6 @@ def raised(
             try:
                 function(**{**fitting, argument: value})
             except PycError as error:
-                found.add(type(error).__name__)
+                name = type(error).__name__
+                found.add(WIDER.get(name, name))
     return found

@@ -17,7 +17,7 @@ import pytest
 import pyc
 import pyc.cache
 import pyc.tree
-from tests.docstrings import missing, named_errors
+from tests.docstrings import WIDER, missing, named_errors
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 TREE = (
@@ -246,7 +246,7 @@ def raised(attempt: Callable[[], None]) -> str:
     try:
         attempt()
     except Exception as error:
-        return type(error).__name__
+        return WIDER.get(type(error).__name__, type(error).__name__)
     return ""
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import DTypeError, ShapeError
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
+from pyc.numpy import choices
 from pyc.numpy.core import (
     as_lines,
     broadcast,
@@ -17,7 +18,6 @@ from pyc.numpy.core import (
     constant,
     dtype_of,
     floating,
-    integer,
     literal,
     operands,
     part,
@@ -174,8 +174,7 @@ def spacing(x: Any) -> Any:
 
 def _weights(name: str, order: str) -> Any:
     """The number of each bit of a byte."""
-    if order not in ("big", "little"):
-        raise ArgumentError(f"{name}: bitorder must be 'big' or 'little', got {order!r}")
+    order = choices.text(name, "bitorder", order, ("big", "little"))
     places = np.arange(8, dtype=np.uint8)
     return constant(places[::-1].copy() if order == "big" else places)
 
@@ -231,7 +230,7 @@ def unpackbits(
     apart = right_shift(reshape(rows, (*around, size, 1)), _weights("unpackbits", bitorder))
     bits = reshape(bitwise_and(apart, literal(1, dt.u8)), (*around, size * 8))
     if count is not None:
-        wanted = integer("unpackbits", "`count`", count)
+        wanted = choices.integer("unpackbits", "`count`", count)
         wanted += 0 if wanted >= 0 else size * 8
         if wanted < 0:
             raise ShapeError(f"unpackbits: {count} leaves out more than the {size * 8} bits")

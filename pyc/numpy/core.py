@@ -21,6 +21,7 @@ from pyc.errors import (
     AxisError,
     DTypeError,
     IntegerRangeError,
+    OptionError,
     PycError,
     ShapeError,
 )
@@ -351,11 +352,12 @@ def operands(name: str, *items: Any, dtype: DType | None = None) -> list[Any]:
 
 
 def axis_of(name: str, axis: Any, rank: int) -> int:
-    """An axis counted from the front; AxisError if there is none."""
+    """An axis counted from the front; AxisError if there is none, OptionError for what is no
+    integer."""
     try:
         found = axis.__index__()
     except (AttributeError, TypeError):
-        raise DTypeError(f"{name}: an axis must be an integer, got {axis!r}") from None
+        raise OptionError(f"{name}: an axis must be an integer, got {axis!r}") from None
     if not -rank <= found < rank:
         raise AxisError(f"{name}: axis {found} is out of bounds for an array of rank {rank}")
     return int(found % rank)
@@ -384,11 +386,16 @@ def is_axis_of_number(axis: Any, rank: int) -> bool:
 def reduced_axes(name: str, axis: Any, rank: int) -> Shape:
     """As `axes_of`; also of a number with one axis. DTypeError: a bool, which is no axis, or a
     list, which NumPy refuses where elements are reduced."""
+    no_list(name, axis)
     no_bool(name, axis)
+    return () if is_axis_of_number(axis, rank) else axes_of(name, axis, rank)
+
+
+def no_list(name: str, axis: Any) -> None:
+    """DTypeError: axes in a list, which NumPy refuses where elements are reduced."""
     if isinstance(axis, list):
         fix = f"Write a tuple: `axis={tuple(axis)}`."
         raise DTypeError(f"{name}: several axes are a tuple, got {axis}", fix=fix)
-    return () if is_axis_of_number(axis, rank) else axes_of(name, axis, rank)
 
 
 def no_bool(name: str, axis: Any) -> None:
@@ -409,12 +416,12 @@ def as_lines(name: str, x: Any, axis: Any) -> tuple[Any, int]:
 
 
 def integer(name: str, what: str, x: Any) -> int:
-    """An argument that must be an integer; DTypeError for others. what: which, for messages."""
+    """An argument that must be an integer; OptionError for others. what: which, for messages."""
     x = structural(x)
     try:
         return int(x.__index__())
     except (AttributeError, TypeError):
-        raise DTypeError(f"{name}: {what} must be an integer, got {x!r}") from None
+        raise OptionError(f"{name}: {what} must be an integer, got {x!r}") from None
 
 
 def several(name: str, arrays: Any) -> Sequence[Any]:
@@ -438,6 +445,8 @@ def start_of(initial: Any, dtype: DType) -> Any:
     raises IntegerRangeError: a number that an integer type does not hold, as NumPy; ShapeError:
     more than one number
     """
+    if isinstance(initial, str):
+        raise OptionError(f"`initial` is one number, got {initial!r}")
     if type(initial) not in WEAK and shape_of(value(initial)):
         raise ShapeError(
             f"`initial` is one number, got {type_text(value(initial))}",
@@ -490,11 +499,11 @@ def to_shape(name: str, shape: Any) -> Shape:
     shape = structural(shape) if getattr(shape, "ndim", 0) else shape
     items = shape if isinstance(shape, (tuple, list)) else (shape,)
     if any(type(n) is bool for n in items):
-        raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}")
+        raise OptionError(f"{name}: a shape must hold integers, got {shape!r}")
     try:
         found = tuple(int(n.__index__()) for n in items)
     except (AttributeError, TypeError):
-        raise DTypeError(f"{name}: a shape must hold integers, got {shape!r}") from None
+        raise OptionError(f"{name}: a shape must hold integers, got {shape!r}") from None
     if any(n < 0 for n in found):
         raise ShapeError(f"{name}: negative dimensions in shape {found}")
     return possible(name, found)

@@ -10,9 +10,10 @@ import numpy as np
 
 from pyc.array import Array
 from pyc.device import imported
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, ShapeError, ZeroStepError
 from pyc.interpreter import bind1, current, is_number, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     MOST_AXES,
     axis_of,
@@ -54,7 +55,7 @@ def asarray(x: Any, dtype: Any = None, *, copy: bool | None = None) -> Any:
     array([[1, 2],
            [3, 4]])
     """
-    found = _as_array(x, dtype)
+    found, copy = _as_array(x, dtype), choices.copy("asarray", copy)
     if copy:
         return current().copy(found)
     if copy is False and found is not x:
@@ -114,6 +115,7 @@ def array(x: Any, dtype: Any = None, copy: bool | None = True, ndmin: int = 0) -
     >>> array([1, 2.5])
     array([1. , 2.5])
     """
+    copy = choices.copy("array", copy)
     found = asarray(x, dtype, copy=False if copy is False else None)
     rank = len(shape_of(found))
     wanted = integer("array", "`ndmin`", ndmin)
@@ -308,10 +310,12 @@ def arange(start: Any = 0, stop: Any = None, step: Any = 1, dtype: Any = None) -
     numbers: Any = np.arange
     try:
         whole = numbers(start, stop, step, kind_given)
-    except (ValueError, ZeroDivisionError):
+    except ZeroDivisionError:
+        raise ZeroStepError(f"arange: a step of 0 from {start} to {stop}") from None
+    except ValueError:
         raise ArgumentError(
             f"arange: no array has the numbers from {start} to {stop} by {step}",
-            fix="Take finite ends, and a step that is not 0.",
+            fix="Take finite ends and steps.",
         ) from None
     kind = dt.of(whole.dtype)
     if kind is None:
@@ -602,8 +606,7 @@ def meshgrid(
     >>> meshgrid([1, 2], [3])
     (array([[1, 2]]), array([[3, 3]]))
     """
-    if indexing not in ("xy", "ij"):
-        raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    indexing = choices.text("meshgrid", "indexing", indexing, ("xy", "ij"))
     lines = [asarray(x) for x in xs]
     order = list(range(len(lines)))
     if indexing == "xy" and len(lines) > 1:

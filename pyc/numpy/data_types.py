@@ -8,6 +8,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError
 from pyc.ir.dtype import DType
+from pyc.numpy import choices
 from pyc.numpy.core import dtype_of, result_dtype, to_dtype, value
 
 bool_ = np.bool_
@@ -25,7 +26,6 @@ _KINDS = {
     "complex floating": ("complex",),
     "numeric": ("int", "uint", "float", "complex"),
 }
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def result_type(*items: Any) -> np.dtype[Any]:
@@ -61,8 +61,7 @@ def can_cast(source: Any, target: Any, casting: str = "safe") -> bool:
     >>> can_cast("int32", "float64")
     True
     """
-    if casting not in _CASTINGS:
-        raise ArgumentError(f"can_cast: `casting` must be one of {_CASTINGS}, got {casting!r}")
+    casting = choices.casting("can_cast", casting)
     is_type = isinstance(source, (type, np.dtype, str))
     kind = to_dtype(source) if is_type else result_dtype(value(source))
     return bool(np.can_cast(kind.numpy, to_dtype(target).numpy, casting))  # type: ignore[arg-type]

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import (
-    ArgumentError,
     DTypeError,
     IndexOutOfRangeError,
     IndexTypeError,
@@ -21,6 +20,7 @@ from pyc.errors import (
 )
 from pyc.interpreter import bind1, current
 from pyc.ir import dtype as dt
+from pyc.numpy.choices import text
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -188,8 +188,7 @@ def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     >>> choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
     array([ 1, 20,  3])
     """
-    if mode not in ("raise", "wrap", "clip"):
-        raise ArgumentError(f"choose: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
+    mode = text("choose", "mode", mode, ("raise", "wrap", "clip"))
     number = asarray(a)
     number = cast(number, dt.i64) if dtype_of(number) is dt.b1 else number
     if not dtype_of(number).is_integer:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError
+from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError, OptionError
 from pyc.interpreter import bind1, current
 from pyc.ir import dtype as dt
 from pyc.ir.op import OPS
 from pyc.ir.ops.linalg import LETTERS
-from pyc.numpy import manipulation, pieces
+from pyc.numpy import choices, manipulation, pieces
 from pyc.numpy.core import broadcast, cast, dtype_of, part, shape_of, structural, type_text
 from pyc.numpy.creation import asarray, eye, triu, zeros
 from pyc.numpy.elementwise import absolute, conj, multiply, negative
@@ -128,6 +128,8 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
 
 def _flag(name: str, argument: str, value: Any, allowed: tuple[Any, ...]) -> Any:
     value = structural(value)
+    if isinstance(value, (list, tuple)):
+        raise OptionError(f"{name}: {argument} is one value, got {value!r}")
     if value not in allowed:
         texts = ", ".join(map(repr, allowed))
         raise ArgumentError(f"{name}: {argument} must be one of {texts}, got {value!r}")
@@ -153,7 +155,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
            [1., 1.]])
     """
     x = square("cholesky", a)
-    upper = bool(structural(upper))
+    upper = choices.truth(upper)
     factor, info = bound("cholesky", x, upper=upper)
     factored(info, "cholesky", "Matrix is not positive definite")
     return factor
@@ -210,8 +212,8 @@ def svd(
     array([4., 3.])
     """
     x = floats("svd", matrices("svd", a))
-    full, vectors = bool(structural(full_matrices)), bool(structural(compute_uv))
-    if structural(hermitian):
+    full, vectors = choices.truth(full_matrices), choices.truth(compute_uv)
+    if choices.truth(hermitian):
         return _of_hermitian(square("svd", x), vectors)
     if not min(shape_of(x)[-2:]):
         return _svd_of_nothing(x, full, vectors)

@@ -13,6 +13,7 @@ import numpy as np
 from pyc.errors import ArgumentError, DTypeError, PycError, ShapeError
 from pyc.interpreter import current, is_number
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import axes_of, constant, dtype_of, integer, shape_of, to_dtype, value
 from pyc.numpy.creation import asarray
 from pyc.numpy.factorisations import finite
@@ -218,7 +219,7 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, *, copy: bool | Non
     >>> asanyarray([1, 2]).tolist()
     [1, 2]
     """
-    del order
+    choices.order("asanyarray", order)
     return asarray(a, dtype, copy=copy)
 
 
@@ -247,7 +248,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     >>> asarray_chkfinite([1.0, 2.0]).tolist()
     [1.0, 2.0]
     """
-    del order
+    choices.order("asarray_chkfinite", order)
     found = asarray(a, dtype)
     if dtype_of(found).is_float or dtype_of(found).is_complex:
         finite("asarray_chkfinite", found)
@@ -265,7 +266,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> require([1, 2], np.float32, ["C"]).dtype
     dtype('float32')
     """
-    del like
+    choices.like("require", like)
     given = [requirements] if isinstance(requirements, str) else requirements or ()
     given = _by_numpy("require", partial(list, given))
     unknown = [each for each in given if str(each).upper() not in _REQUIREMENTS]

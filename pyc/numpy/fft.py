@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError
+from pyc.errors import ArgumentError, DTypeError, OptionError, ZeroStepError
+from pyc.forks import load
 from pyc.interpreter import bind1, is_tracing
 from pyc.ir import dtype as dt
-from pyc.numpy import pieces
+from pyc.numpy import choices, pieces
 from pyc.numpy.core import (
     axis_of,
     cast,
@@ -45,6 +46,7 @@ from pyc.numpy.fourier_lines import (
     transformed_lines,
 )
 from pyc.numpy.keywords import give_keywords
+from pyc.numpy.logic import not_equal
 
 __all__ = [
     "fft",
@@ -73,8 +75,8 @@ __all__ = [
 
 def _scale(name: str, norm: str | None, n: int, *, inverse: bool) -> float:
     """What a transform of n elements is multiplied by."""
-    if norm not in (None, "backward", "ortho", "forward"):
-        raise ArgumentError(f"{name}: norm must be 'backward', 'ortho' or 'forward', got {norm!r}")
+    if norm is not None:
+        choices.text(name, "norm", norm, ("backward", "ortho", "forward"))
     if norm == "ortho":
         return 1 / sqrt(n)
     return 1 / n if inverse == (norm != "forward") else 1.0
@@ -83,10 +85,7 @@ def _scale(name: str, norm: str | None, n: int, *, inverse: bool) -> float:
 def _length(name: str, n: Any, default: int) -> int:
     """The number of elements that are transformed."""
     if n is not None:
-        try:
-            default = operator.index(structural(n))
-        except TypeError:
-            raise DTypeError(f"{name}: the length must be an integer, got {n!r}") from None
+        default = choices.integer(name, "the length", n)
     if default < 1:
         raise ArgumentError(f"{name}: at least 1 element must be transformed, not {default}")
     return default
@@ -275,7 +274,7 @@ def _axes(name: str, x: Any, s: Any, axes: Any, *, halved: bool = False) -> list
 def _listed(name: str, what: str, numbers: Any) -> list[Any]:
     found = structural(numbers)
     if not isinstance(found, (tuple, list, range)):
-        raise DTypeError(f"{name}: `{what}` is a sequence of integers, got {found!r}")
+        raise OptionError(f"{name}: `{what}` is a sequence of integers, got {found!r}")
     return list(found)
 
 
@@ -482,10 +481,9 @@ def _count(name: str, n: Any) -> int:
 def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     """The frequencies of the elements of an `fft` of n samples, d apart: 0, 1 ... -1 over n d.
 
-    n: int  ->  (n,); d: a number, which may be traced; 0 gives infinities (NumPy:
-    ZeroDivisionError)
+    n: int  ->  (n,); d: a number that is not 0, which may be traced
     dtype: of the result, float64 by default; device: where the result is, outside of a trace
-    raises ArgumentError: n < 1, or no integer; ShapeError: several d; DTypeError: d complex or no
+    raises ArgumentError: n < 1, no integer, or a d of 0; DTypeError: several d, d complex or no
     number, or a dtype that is not supported; DeviceError: no such device; UnsupportedOpError: a
     device in a trace
 
@@ -496,7 +494,7 @@ def fftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     """
     count = _count("fftfreq", n)
     numbers = np.concatenate([np.arange((count - 1) // 2 + 1), np.arange(-(count // 2), 0)])
-    return _frequencies(numbers, count, d, dtype)
+    return _frequencies("fftfreq", numbers, count, d, dtype)
 
 
 def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
@@ -505,7 +503,7 @@ def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     n: int  ->  (n // 2 + 1,); d: a number, which may be traced; 0 gives infinities (NumPy:
     ZeroDivisionError)
     dtype: of the result, float64 by default; device: where the result is, outside of a trace
-    raises ArgumentError: n < 1, or no integer; ShapeError: several d; DTypeError: d complex or no
+    raises ArgumentError: n < 1, no integer, or a d of 0; DTypeError: several d, d complex or no
     number, or a dtype that is not supported; DeviceError: no such device; UnsupportedOpError: a
     device in a trace
 
@@ -515,10 +513,13 @@ def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
     array([0.  , 0.25, 0.5 ])
     """
     count = _count("rfftfreq", n)
-    return _frequencies(np.arange(count // 2 + 1), count, d, dtype)
+    return _frequencies("rfftfreq", np.arange(count // 2 + 1), count, d, dtype)
 
 
-def _frequencies(numbers: Any, n: int, d: Any, dtype: Any) -> Any:
+def _frequencies(name: str, numbers: Any, n: int, d: Any, dtype: Any) -> Any:
+    choices.one(name, "d", d)
+    error = ZeroStepError(f"{name}: samples that are 0 apart have no frequencies")
+    load("pyc.trace.raising").check(not_equal(d, 0), error)
     if not is_tracing() and type(d) in (int, float):  # known: no program is compiled for it
         with np.errstate(all="ignore"):
             known = numbers * (1.0 / (np.float64(d) * float(n)))

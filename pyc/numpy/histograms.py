@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import OptionError, ShapeError
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
 from pyc.numpy.core import (
@@ -135,14 +135,16 @@ def _counted(
         raise ShapeError(f"{name}: weights {type_text(asarray(weights))} for {type_text(lines[0])}")
     number = is_number(structural(bins))
     if not number and not hasattr(bins, "__iter__"):
-        raise DTypeError(f"{name}: bins are numbers or edges, got {bins!r}")
+        raise OptionError(f"{name}: bins are numbers or edges, got {bins!r}")
     each = [bins] * rank if number else list(bins)
     if any(isinstance(b, str) for b in each):
-        raise ArgumentError(
+        raise OptionError(
             f"{name}: bins are numbers or edges, got {bins!r}",
             fix="Find them beforehand: `np.histogram_bin_edges(x, bins)`.",
         )
-    ranges = [None] * rank if range is None else list(range) if hasattr(range, "__len__") else []
+    if range is not None and (not hasattr(range, "__len__") or getattr(range, "ndim", 1) == 0):
+        raise OptionError(f"{name}: a range is (low, high) for each dimension, got {range!r}")
+    ranges = [None] * rank if range is None else list(range)
     if len(each) != rank or len(ranges) != rank:
         raise ShapeError(f"{name}: {len(each)} bins and {len(ranges)} ranges for {rank} dimensions")
     given = zip(lines, each, ranges, strict=True)

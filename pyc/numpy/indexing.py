@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import (
-    ArgumentError,
     ConcretizationError,
     DTypeError,
     IndexOutOfRangeError,
@@ -26,6 +25,7 @@ from pyc.forks import load
 from pyc.frozen import frozen
 from pyc.interpreter import bind1, current, is_concrete, type_of
 from pyc.ir import dtype as dt
+from pyc.numpy.choices import text
 from pyc.numpy.core import (
     as_lines,
     axis_of,
@@ -346,6 +346,10 @@ def getitem(x: Any, key: Any) -> Any:
     return gather(x, key, mode="raise")
 
 
+_MODES = ("raise", "clip", "wrap", "drop", "fill")
+"""What becomes of places that there are not."""
+
+
 def gather(
     x: Any, key: Any, *, mode: str = "raise", fill_value: Any = None, unique_indices: bool = False
 ) -> Any:
@@ -353,8 +357,7 @@ def gather(
     "fill" and "drop" (`fill_value`, NaN or 0 by default)."""
     del unique_indices
     x = asarray(x)
-    if mode not in ("raise", "clip", "wrap", "drop", "fill"):
-        raise ArgumentError(f"index mode {mode!r} is not one of raise, clip, wrap, drop, fill")
+    mode = text("indexing", "mode", mode, _MODES)
     mode = "fill" if mode == "drop" else mode
     x, key = with_flag_axes(x, key)
     plan = _parse(x, key, mode)
@@ -465,8 +468,7 @@ def update(
     min, max, power, apply). Equal indices act one after the other in row-major order."""
     x = asarray(x)
     options: dict[str, Any]
-    if mode not in ("raise", "clip", "wrap", "drop", "fill"):
-        raise ArgumentError(f"update mode {mode!r} is not one of raise, clip, wrap, drop, fill")
+    mode = text("update", "mode", mode, _MODES)
     if how not in ("set", "apply"):
         _check_kind(x, values, how)
         if dtype_of(x) is dt.b1 and how in _OF_BOOLS:

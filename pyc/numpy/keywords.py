@@ -21,26 +21,38 @@ import numpy as np
 from pyc import wrong_arguments
 from pyc.array import Array, moved
 from pyc.device import device_named
-from pyc.errors import ArgumentError, DTypeError, UnsupportedOpError
+from pyc.errors import ArgumentError, DTypeError, OptionError, UnsupportedOpError
 from pyc.forks import load
 from pyc.interpreter import is_tracing
-from pyc.numpy import on_device
+from pyc.numpy import choices, on_device
 from pyc.numpy.core import separated
 
 _WITHOUT_EFFECT: dict[str, tuple[Any, ...]] = {
     "order": ("K", "C", "A", None),
-    "casting": ("same_kind", "unsafe", "safe", "equiv", "no"),
-    "subok": (True, False),
     "where": (True,),
-    "out": (None,),
-    "kind": (None, "quicksort", "stable", "mergesort", "heapsort", "introselect"),
-    "like": (None,),
-    "signature": (None,),
-    "overwrite_input": (True, False),
+    "kind": ("introselect",),
+    "ndmax": (),
     "copy": (True,),
     "initial": (),  # None asks for the first element in place of an identity
 }
-"""Arguments that ask for nothing that would change the result, and their values."""
+"""Arguments that ask for nothing that would change the result, and their values; of others None."""
+
+_CHOICES: dict[str, Callable[[str, Any], Any]] = {
+    "order": choices.order,
+    "casting": choices.casting,
+    "copy": choices.copy,
+    "like": choices.like,
+    "subok": lambda _, given: choices.truth(given),
+    "overwrite_input": lambda _, given: choices.truth(given),
+    "ndmax": choices.most_axes,
+}
+"""What looks at an argument: it raises what NumPy would for a value that the argument never has."""
+
+_NEVER = ("casting", "like", "subok", "overwrite_input")
+"""Those of `_CHOICES` that change no result, whichever they are."""
+
+_SORTS = ("sort", "argsort", "partition", "argpartition")
+"""Functions whose `order=` names fields."""
 
 STRICT = ("no", "equiv", "safe")
 """Rules of `casting=` that refuse what ufuncs convert otherwise."""
@@ -51,8 +63,10 @@ RENAMED = {"a_min": "min", "a_max": "max", "ddof": "correction", "x1": "a", "x2"
 _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "axes", "axis")
 """What every ufunc takes, which Python cannot tell before NumPy 2.4."""
 
-_OF_UFUNCS = ("dtype", "axis", "axes", "keepdims")
-"""What `pyc.trace.dispatch` does for ufuncs."""
+_OF_UFUNCS = (
+    *("dtype", "axis", "axes", "keepdims", "casting", "order", "subok", "signature", "where"),
+)
+"""What `pyc.trace.dispatch` does for ufuncs, or refuses."""
 _METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")
 
 _MASKED: dict[str, tuple[str, ...]] = {
@@ -119,9 +133,22 @@ _FIXES = {
 
 def changes_nothing(name: str, value: Any, function: str = "") -> bool:
     """Whether a keyword argument of NumPy leaves the result as it would be without. function: whose
-    it is, by its name in NumPy."""
-    if value is np._NoValue or (name == "order" and value == "F" and function in _LAID_OUT):
+    it is, by its name in NumPy.
+
+    raises ArgumentError, OptionError: a value that NumPy's argument never has
+    """
+    if value is np._NoValue:
         return True
+    if name == "order" and function in _SORTS:
+        choices.no_fields(function, value)
+    elif name == "kind" and function in _SORTS:
+        value = choices.text(function, "kind", value, ("introselect",))
+    elif name == "subok" and function.endswith("_like"):
+        return choices.flag(function, name, value) in (True, False)
+    elif name in _CHOICES:
+        value = _CHOICES[name](function or "np", value)
+        if name in _NEVER or (name == "order" and value == "F" and function in _LAID_OUT):
+            return True
     return any(
         value is v or (type(value) is type(v) and value == v)
         for v in _WITHOUT_EFFECT.get(name, (None,))
@@ -197,6 +224,11 @@ def as_ours(
         renamed = name if name in own else RENAMED.get(name, name)
         if renamed in named:
             raise ArgumentError(f"{shown}: `{name}` and `{renamed}` are one argument")
+        if renamed in own[: len(args)]:
+            raise OptionError(
+                f"{shown}: `{renamed}` is given twice, by place and by name",
+                fix="Give it once.",
+            )
         if renamed in own:
             named[renamed] = value
         elif name not in names:
@@ -215,9 +247,7 @@ def _as_numpy_has_it(
     """Whether a call has arguments that calls of NumPy's own function may have: types and axes of a
     ufunc, more by position than `function` takes, and outside of a trace an array to write to."""
     if isinstance(theirs, np.ufunc):
-        if any(k in _OF_UFUNCS and not changes_nothing(k, v) for k, v in kwargs.items()):
-            return True
-        if kwargs.get("casting") in STRICT:
+        if any(k in _OF_UFUNCS for k in kwargs):
             return True
         return not is_tracing() and (len(args) > theirs.nin or "out" in kwargs)
     names = _by_position(theirs) if len(args) > 1 else []

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError, OptionError, ShapeError
 from pyc.interpreter import is_number
 from pyc.ir import dtype as dt
 from pyc.numpy import manipulation
@@ -283,7 +283,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
         return total(size, axis=axis, keepdims=keepdims)
     ord = structural(ord)
     if not is_number(ord) or isinstance(ord, complex):
-        raise DTypeError(f"vector_norm: ord must be a number, got {ord!r}")
+        raise OptionError(f"vector_norm: ord must be a number, got {ord!r}")
     summed = total(power(size, float(ord)), axis=axis, keepdims=keepdims)
     return power(summed, 1.0 / ord)
 
@@ -308,6 +308,8 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 def _matrix_norm(x: Any, ord: Any, axes: tuple[int, int], keepdims: bool) -> Any:
     x = _floats(x)
+    if isinstance(ord, np.ndarray) or np.shape(ord):
+        raise OptionError(f"norm: `ord` is one norm, got {ord!r}")
     if ord in ("fro", None):
         return vector_norm(x, axis=axes, keepdims=keepdims)
     rows, columns = (shape_of(x)[k] for k in _places(axes, x))
@@ -356,7 +358,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None and rank != 2:
         raise ShapeError(f"norm: ord {ord!r} of {type_text(x)} needs an axis")
     places = tuple(range(rank)) if axis is None else axis
-    if not isinstance(places, (tuple, list)):
+    if isinstance(places, list):
+        raise OptionError(f"norm: several axes are a tuple, got {axis}")
+    if not isinstance(places, tuple):
         return vector_norm(x, axis=places, keepdims=keepdims, ord=2 if ord is None else ord)
     axes_of("norm", tuple(places), rank)
     if len(places) == 1:

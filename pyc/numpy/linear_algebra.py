@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, AxisError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, AxisError, DTypeError, OptionError, ShapeError
+from pyc.numpy import choices
 from pyc.numpy.contractions import contract, contract_labelled
 from pyc.numpy.core import (
     axis_of,
@@ -34,7 +35,6 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 _LABELS = "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba"
 """Labels that einsum gives to the axes of an ellipsis, the first one that is free."""
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 _ORDERS = ("greedy", "optimal")
 
 
@@ -194,7 +194,7 @@ def vecdot(a: Any, b: Any, axis: int = -1) -> Any:
         )
     shape = broadcast_shape("vecdot", [shape_of(a), shape_of(b)])
     a, b = _conjugate(broadcast(a, shape)), broadcast(b, shape)
-    place = axis_of("vecdot", axis, len(shape))
+    place = axis_of("vecdot", choices.integer("vecdot", "an axis", axis), len(shape))
     axes = tuple(k for k in range(len(shape)) if k != place)
     return contract(a, b, ((place,), (place,)), (axes, axes))
 
@@ -338,11 +338,11 @@ def einsum(
     array([[1, 2],
            [3, 4]])
     """
-    if casting not in _CASTINGS:
-        raise ArgumentError(f"einsum: casting must be one of {_CASTINGS}, got {casting!r}")
+    casting = choices.casting("einsum", casting)
     optimize = structural(optimize)
-    if not isinstance(optimize, (bool, tuple, list)) and optimize not in (*_ORDERS, None):
-        raise ArgumentError(
+    is_path = isinstance(optimize, (tuple, list))
+    if not (is_path or isinstance(optimize, bool)) and optimize not in (*_ORDERS, None):
+        raise OptionError(
             f"einsum: optimize must be a bool, 'greedy', 'optimal' or a path, got {optimize!r}"
         )
     if not isinstance(subscripts, str):
@@ -369,8 +369,12 @@ def einsum(
             sizes[c] = n if sizes[c] == 1 else sizes[c]
     items = [(name, _stretched(name, x, sizes)) for name, x in taken]
     path: Any = [tuple(range(len(items)))]
-    if optimize and len(items) > 2:
-        path = contraction_path(subscripts, values, optimize)[0][1:]
+    if is_path or (optimize and len(items) > 2):
+        try:
+            asked = contraction_path(subscripts, values, optimize)[0][1:]
+        except (TypeError, RuntimeError) as error:
+            raise OptionError(f"einsum: `optimize` is no path: {error}") from None
+        path = asked if len(items) > 2 else path
     for places in path:
         chosen = [items.pop(k) for k in sorted(places, reverse=True)][::-1]
         current, result = chosen[0]

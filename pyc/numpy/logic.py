@@ -261,7 +261,7 @@ def isposinf(x: Any) -> Any:
     return logical_and(isinf(x), logical_not(signbit(x)))
 
 
-def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     """x where the condition is non-zero, else y. Without x and y the places where it is non-zero,
     as `nonzero`: one array of int64 for each axis.
 

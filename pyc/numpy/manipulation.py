@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 
 from pyc.array import Array
-from pyc.errors import (
-    ArgumentError,
-    ShapeError,
-    UnsupportedOpError,
-)
+from pyc.errors import ArgumentError, OptionError, ShapeError, UnsupportedOpError
 from pyc.interpreter import bind1, current, is_tracing, type_of
+from pyc.numpy import choices
 from pyc.numpy.core import (
     axes_of,
     axis_of,
@@ -66,7 +63,8 @@ def reshape(
     x = asarray(x)
     if shape is not None and newshape is not None:
         raise ArgumentError("reshape: both `shape` and `newshape`", fix="Give `shape` only.")
-    if order in ("K", "k"):
+    copy = choices.copy("reshape", copy)
+    if choices.order("reshape", order) == "K":
         raise ArgumentError(f"reshape: order must be one of 'C', 'F' and 'A', got {order!r}")
     if by_columns("reshape", x, order):
         turned = permute_dims(x, None)
@@ -90,13 +88,12 @@ def by_columns(name: str, x: Any, order: Any) -> bool:
 
     raises ArgumentError: no order of NumPy's; UnsupportedOpError: one that depends on memory
     """
-    if order in ("C", "c", None) or order in ("F", "f"):
-        return order in ("F", "f")
-    if order not in ("A", "a", "K", "k"):
-        raise ArgumentError(f"{name}: order must be one of 'C', 'F', 'A' and 'K', got {order!r}")
+    asked = choices.order(name, order)
+    if asked in ("C", "F", None):
+        return asked == "F"
     if type(x) is np.ndarray and not is_tracing():
-        if x.flags.c_contiguous or x.flags.f_contiguous or order in ("A", "a"):
-            return x.flags.fnc
+        if x.flags.c_contiguous or x.flags.f_contiguous or asked == "A":
+            return bool(x.flags.fnc)
     elif sum(n != 1 for n in shape_of(x)) < 2 or type(x) is Array:
         return False
     raise UnsupportedOpError(
@@ -160,6 +157,8 @@ def permute_dims(x: Any, axes: Any = None) -> Any:
     """
     x, given = asarray(x), structural(axes)
     rank = len(shape_of(x))
+    if isinstance(given, bool):
+        raise OptionError(f"transpose: axes are integers, got {axes!r}")
     given = range(rank)[::-1] if axes is None else given
     given = given if isinstance(given, (tuple, list, range)) else (given,)
     order = tuple(axis_of("transpose", a, rank) for a in given)
@@ -412,7 +411,9 @@ def rot90(x: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
            [1, 3]])
     """
     x, k = asarray(x), integer("rot90", "the number of turns", k)
-    given = axes if isinstance(axes, (tuple, list)) else (axes,)
+    given = structural(axes)
+    if not isinstance(given, (tuple, list)):
+        raise OptionError(f"rot90: axes are a pair, got {axes!r}")
     places = [axis_of("rot90", a, len(shape_of(x))) for a in given]
     if len(places) != 2 or places[0] == places[1]:
         raise ShapeError(f"rot90: needs two different axes, got {axes}")

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+import numpy as np
+
+from pyc.errors import ArgumentError, OptionError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.numpy import statistics
 from pyc.numpy.core import (
@@ -57,7 +59,7 @@ def reduced(
     where: Any = True,
     initial: Any = None,
     ddof: float = 0,
-    correction: float | None = None,
+    correction: float = np._NoValue,  # type: ignore[assignment]
     mean: Any = None,
 ) -> Any:
     """The reduction `name` of the elements of `x` where `where` holds, `initial` included.
@@ -111,9 +113,11 @@ def check_first(name: str, where: Any, x: Any, axis: Any = None, **_: Any) -> No
 
 def mask_of(name: str, where: Any, x: Any) -> Any:
     """The mask `where=` of a reduction of `x`, of its shape. ShapeError: it does not fit."""
+    if where is None or isinstance(where, (str, type)):
+        raise OptionError(f"{name}: `where` is an array of bools, this is {where!r}")
     mask, shape = asarray(where), shape_of(x)
     if dtype_of(mask) is not dt.b1 and not isinstance(where, (list, tuple)):
-        raise DTypeError(
+        raise OptionError(
             f"{name}: `where` is an array of bools, this is {type_text(mask)}",
             fix="Compare it: `where=mask != 0`.",
         )

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pyc.errors import OptionError
 from pyc.ir import dtype as dt
 from pyc.numpy.core import broadcast, cast, dtype_of, literal, shape_of
 from pyc.numpy.creation import asarray
@@ -17,6 +18,7 @@ from pyc.numpy.elementwise import (
     maximum,
     minimum,
     multiply,
+    real,
     sqrt,
     subtract,
 )
@@ -101,8 +103,8 @@ def nanvar(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    mean: Any = None,
-    correction: float | None = None,
+    mean: Any = np._NoValue,
+    correction: float = np._NoValue,  # type: ignore[assignment]
 ) -> Any:
     """The mean squared distance from the mean of the elements that are not NaN, over n - ddof; NaN
     where n is not greater.
@@ -123,6 +125,9 @@ def nanvar(
     np.float64(1.0)
     """
     ddof = degrees_less("nanvar", ddof, correction)
+    if mean is None:
+        raise OptionError("nanvar: `mean` is an array, got None", fix="Leave it out.")
+    mean = None if mean is np._NoValue else asarray(mean)
     x = asarray(x)
     if dtype_of(x).kind not in ("float", "complex"):
         return var(x, axis, dtype, ddof, keepdims, mean=mean)
@@ -131,7 +136,9 @@ def nanvar(
         x, kind = in_floats("nanvar", x, dtype), None
     wide, there = accumulated(x), logical_not(isnan(x))
     count = cast(total_of(there, axis, keepdims=keepdims), dtype_of(wide).real)
-    middle = nanmean(wide, axis, kind, True) if mean is None else asarray(mean)
+    middle = nanmean(wide, axis, kind, True) if mean is None else mean
+    if not dtype_of(wide).is_complex:
+        middle = real(middle)  # as NumPy, which writes the differences into `x`
     apart = where(there, subtract(wide, middle), 0)
     total = total_of(squares(apart), axis, keepdims=keepdims)
     found = divide(total, where(greater(count, ddof), subtract(count, float(ddof)), 0.0))
@@ -146,8 +153,8 @@ def nanstd(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    mean: Any = None,
-    correction: float | None = None,
+    mean: Any = np._NoValue,
+    correction: float = np._NoValue,  # type: ignore[assignment]
 ) -> Any:
     """The square root of `nanvar`.
 

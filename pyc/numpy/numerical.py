@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.errors import (
+    ArgumentError,
+    ConcretizationError,
+    DTypeError,
+    OptionError,
+    ShapeError,
+    WeightsError,
+)
 from pyc.interpreter import WEAK, bind1
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -87,8 +95,8 @@ def interp(
         raise ShapeError(f"interp: {type_text(places)} and {type_text(heights)} must be as many")
     x, places = (cast(asarray(v), dt.f64) for v in (x, places))
     for name, side in (("left", left), ("right", right), ("period", period)):
-        if side is not None and shape_of(value(side)):
-            raise ShapeError(f"interp: `{name}` is one number, got {type_text(value(side))}")
+        if side is not None:
+            choices.one("interp", name, side)
     if period is not None:
         x, places, heights = _periodic(x, places, heights, period)
         left = right = None
@@ -206,7 +214,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
             fix="Give one distance for all axes, or one for each.",
         )
     if edge_order not in (1, 2):
-        raise ArgumentError(f"gradient: edge_order must be 1 or 2, got {edge_order!r}")
+        error = ArgumentError if hasattr(edge_order, "__index__") else OptionError
+        raise error(f"gradient: edge_order must be 1 or 2, got {edge_order!r}")
     found = tuple(_slope(f, k, h, edge_order) for k, h in zip(axes, steps, strict=True))
     return found[0] if len(found) == 1 else found
 
@@ -294,8 +303,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     >>> convolve([1, 2, 3], [1, 1])
     array([1, 3, 5, 3])
     """
-    if mode not in ("full", "same", "valid"):
-        raise ArgumentError(f"convolve: mode must be 'full', 'same' or 'valid', got {mode!r}")
+    mode = choices.text("convolve", "mode", mode, ("full", "same", "valid"))
     a, v = (_line("convolve", x if shape_of(value(x)) else [x]) for x in (a, v))
     if shape_of(v)[0] > shape_of(a)[0]:
         a, v = v, a
@@ -355,8 +363,8 @@ def cov(
     (k, k), or () for one; dtype: float64 or complex128 by default
     fweights: how often each observation counts, (n,) integers; aweights: how much, (n,)
     raises ShapeError: tables of more axes, or weights or variables of another number; DTypeError:
-    no numbers, or `fweights` that are no integers; ArgumentError: known weights below 0, or a
-    `ddof` that is no integer
+    no numbers, or `fweights` or a `ddof` that are no integers; ArgumentError: known weights below
+    0
 
     NumPy: `numpy.cov`.
 
@@ -366,11 +374,13 @@ def cov(
     items = [asarray(v) for v in (m, y) if v is not None]
     kind = result_dtype(*items, broadcast(literal(0, dt.f64), ()))
     kind = kind if dtype is None else to_dtype(dtype)
+    if not (kind.is_float or kind.is_complex):
+        raise DTypeError(f"cov: distances from means are no {kind}", fix="Ask for a float type.")
     x = concat([_variables(v, rowvar, kind) for v in items], 0)
     n = shape_of(x)[1]
     less_by = structural(ddof) if ddof is not None else (1 if bias == 0 else 0)
     if not hasattr(less_by, "__index__") and not (type(less_by) is float and less_by.is_integer()):
-        raise ArgumentError(
+        raise OptionError(
             f"cov: ddof must be an integer, got {less_by!r}", fix="Write `ddof=0` or `ddof=1`."
         )
     weights, over = _weights(n, int(less_by), fweights, aweights)
@@ -395,7 +405,7 @@ def _weights(n: int, less_by: int, fweights: Any, aweights: Any) -> tuple[Any, A
     for name, w in (("fweights", fweights), ("aweights", aweights)):
         line = None if w is None else asarray(w)
         if line is not None and shape_of(line) != (n,):
-            raise ShapeError(f"cov: {name} {type_text(line)} for {n} observations")
+            raise WeightsError(f"cov: {name} {type_text(line)} for {n} observations")
         known = None if line is None else known_elements(line)
         if known is not None and (known < 0).any():
             raise ArgumentError(

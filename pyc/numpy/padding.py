@@ -13,7 +13,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, ShapeError, UnsupportedOpError
 from pyc.interpreter import bind1
-from pyc.numpy import statistics
+from pyc.numpy import choices, statistics
 from pyc.numpy.core import broadcast, cast, dtype_of, part, shape_of, structural, type_text
 from pyc.numpy.creation import asarray, linspace
 from pyc.numpy.elementwise import multiply, subtract
@@ -47,13 +47,12 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 
 def padded(x: Any, pad_width: Any, mode: Any, options: Mapping[str, Any]) -> Any:
     """`x` with more elements around it; see `pyc.numpy.pad`."""
-    if callable(mode):
+    if callable(mode) and not isinstance(mode, type):
         raise UnsupportedOpError(
             "pad: a function as `mode` writes into the memory of the result",
             fix="Pad with zeros, and set the edges: `np.pad(x, width)`, `y[:width] = ...`.",
         )
-    if mode not in _OPTIONS:
-        raise ArgumentError(f"pad: there is no mode {mode!r}", fix=f"Use one of {[*_OPTIONS]}.")
+    mode = choices.text("pad", "mode", mode, [*_OPTIONS])
     unknown = sorted({*options} - {*_OPTIONS[mode]})
     if unknown:
         raise ArgumentError(
@@ -107,8 +106,7 @@ def _with_values(x: Any, axis: int, widths: Any, mode: str, options: Mapping[str
 def _with_places(x: Any, axis: int, widths: Any, mode: str, options: Mapping[str, Any]) -> Any:
     """Elements of the axis, as runs of slices."""
     kind = structural(options.get("reflect_type", "even"))
-    if kind not in ("even", "odd"):
-        raise ArgumentError(f"pad: reflect_type must be 'even' or 'odd', got {kind!r}")
+    kind = choices.text("pad", "reflect_type", kind, ("even", "odd"))
     length = shape_of(x)[axis]
     if kind == "odd" and length > 1:
         return _turned(x, axis, widths, mode == "symmetric")

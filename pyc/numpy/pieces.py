@@ -24,6 +24,7 @@ from pyc.forks import load
 from pyc.interpreter import bind1
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
+from pyc.numpy import choices
 from pyc.numpy.core import (
     as_lines,
     axis_of,
@@ -106,10 +107,7 @@ concatenate = concat
 
 def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
     """A type that all items may be converted to: their common one, or that which is asked for."""
-    if casting not in _CASTINGS:
-        raise ArgumentError(
-            f"concatenate: there is no casting {casting!r}", fix=f"Use one of {_CASTINGS}."
-        )
+    casting = choices.casting("concatenate", casting)
     kind = result_dtype(*items) if dtype is None else to_dtype(dtype)
     if dtype is None and casting in ("same_kind", "unsafe"):
         return kind
@@ -120,9 +118,6 @@ def _allowed(items: Sequence[Any], dtype: Any, casting: Any) -> DType:
                 fix="Write `casting='unsafe'` if that is meant.",
             )
     return kind
-
-
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def stack(
@@ -467,7 +462,7 @@ def pad(x: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     array([0, 1, 2, 0])
     """
     x = asarray(x)
-    plain = mode == "constant" and options.keys() <= {"constant_values"}
+    plain = isinstance(mode, str) and mode == "constant" and options.keys() <= {"constant_values"}
     if not plain or isinstance(pad_width, dict):
         return load("pyc.numpy.padding").padded(x, pad_width, mode, options)
     widths = pad_widths(x, pad_width)

@@ -11,15 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import (
-    ArgumentError,
-    ConcretizationError,
-    DTypeError,
-    ShapeError,
-)
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, OptionError, ShapeError
 from pyc.forks import load
 from pyc.interpreter import bind1, is_number
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     as_lines,
     broadcast,
@@ -148,8 +144,7 @@ def _checked(name: str, x: Any, bound: int) -> Any:
 
 def _steps(name: str, sizes: tuple[int, ...], order: str) -> list[int]:
     """How many elements are between neighbours along each axis."""
-    if order not in ("C", "F"):
-        raise ArgumentError(f"{name}: order must be 'C' or 'F', got {order!r}")
+    order = choices.text(name, "order", order, ("C", "F"))
     turned = sizes[::-1] if order == "C" else sizes
     found = [int(np.prod(turned[:k], dtype=int)) for k in range(len(sizes))]
     return found[::-1] if order == "C" else found
@@ -214,12 +209,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 def _fitting(place: Any, n: int, mode: str) -> Any:
     """Places along an axis of length `n`, as int64."""
+    mode = choices.text("ravel_multi_index", "mode", mode, ("raise", "wrap", "clip"))
     if mode == "raise":
         return _checked("ravel_multi_index", place, n)
-    if mode not in ("wrap", "clip"):
-        raise ArgumentError(
-            f"ravel_multi_index: mode must be 'raise', 'wrap' or 'clip', got {mode!r}"
-        )
     place = cast(place, dt.i64)
     return remainder(place, n) if mode == "wrap" else clip(place, 0, n - 1)
 
@@ -490,10 +482,10 @@ def edges_of_bins(x: Any, bins: Any, range: Any, *, of_range: bool = False) -> A
         try:
             first, last = range
         except (TypeError, ValueError):
-            raise ArgumentError(f"histogram: a range is (low, high), got {range!r}") from None
+            raise OptionError(f"histogram: a range is (low, high), got {range!r}") from None
         limits = structural((first, last))
         if any(shape_of(value(limit)) for limit in limits):
-            raise ArgumentError(f"histogram: a range is (low, high), got {range!r}")
+            raise OptionError(f"histogram: a range is (low, high), got {range!r}")
         if any(dtype_of(value(limit)).is_complex for limit in limits):
             raise DTypeError(f"histogram: a range is of real numbers, got {range!r}")
         if all(map(is_number, limits)) and not (np.isfinite(limits).all() and first <= last):

@@ -11,6 +11,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, DTypeError, LinearAlgebraError, ShapeError
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     broadcast,
     cast,
@@ -21,7 +22,6 @@ from pyc.numpy.core import (
     literal,
     part,
     shape_of,
-    structural,
     type_text,
 )
 from pyc.numpy.creation import asarray, iota
@@ -241,9 +241,9 @@ def polyfit(
     left = divide(left, scale)
     found, residuals, rank, values = lstsq(left, right, rcond)
     found = divide(found, scale if len(shape_of(y)) == 1 else expand_dims(scale, 1))
-    if structural(full):
+    if choices.truth(full):
         return PolyfitResult(found, residuals, rank, values, rcond)
-    wanted = structural(cov)
+    wanted = cov if isinstance(cov, str) else choices.truth(cov)
     if not wanted:
         return found
     spread = divide(inv(matmul(matrix_transpose(left), left)), outer(scale, scale))

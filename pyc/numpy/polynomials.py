@@ -12,6 +12,7 @@ import numpy as np
 
 from pyc.errors import ArgumentError, ShapeError
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     broadcast,
     cast,
@@ -223,7 +224,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     if len(shape_of(line)) != 1:
         raise ShapeError(f"vander: needs a line, got {type_text(line)}")
     (size,) = shape_of(line)
-    columns = size if N is None else integer("vander", "`N`", N)
+    columns = size if N is None else choices.integer("vander", "`N`", N)
     if columns < 0:
         raise ShapeError(f"vander: a negative number of columns, {columns}")
     kind = result_dtype(line, cast(value(0), dt.i64))

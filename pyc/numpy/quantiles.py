@@ -15,6 +15,7 @@ import numpy as np
 from pyc.errors import ArgumentError, DTypeError, ShapeError
 from pyc.forks import load
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     axes_of,
     broadcast,
@@ -24,7 +25,6 @@ from pyc.numpy.core import (
     literal,
     part,
     shape_of,
-    structural,
     type_text,
     value,
 )
@@ -116,11 +116,7 @@ def quantiles(
 
     missing: NaN is left out, else it makes the result NaN
     """
-    method = structural(method)
-    if method not in METHODS:
-        raise ArgumentError(
-            f"{name}: there is no method {method!r}", fix=f"Use one of {[*METHODS]}."
-        )
+    method = choices.text(name, "method", method, [*METHODS])
     if weights is not None and method != "inverted_cdf":
         raise ArgumentError(
             f"{name}: method {method!r} does not take weights",

@@ -10,6 +10,7 @@ import numpy as np
 from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
 from pyc.interpreter import bind1, is_number, is_tracing
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -173,7 +174,8 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     [0, 1, 2, 3, 4]
     """
     x = asarray(p)
-    place = axis_of("unwrap", axis, len(shape_of(x)))
+    choices.one("unwrap", "period", period)
+    place = axis_of("unwrap", choices.integer("unwrap", "an axis", axis), len(shape_of(x)))
     steps = diff(x, axis=place)
     kind = result_dtype(steps, value(period))
     steps, whole = cast(steps, kind), cast(value(period), kind)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyc.errors import ArgumentError, LinearAlgebraError, ShapeError
+from pyc.errors import ArgumentError, LinearAlgebraError, OptionError, ShapeError
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
-from pyc.numpy import manipulation, pieces
+from pyc.numpy import choices, manipulation, pieces
 from pyc.numpy.core import (
     axis_of,
     broadcast,
@@ -356,7 +356,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     x = floats("matrix_rank", A)
     if len(shape_of(x)) < 2:
         return cast(any_true(not_equal(x, 0)), dt.i64)
-    if structural(hermitian):
+    if choices.truth(hermitian):
         values = absolute(eigvalsh(square("matrix_rank", x)))
     else:
         values = svdvals(x)
@@ -393,7 +393,9 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if axes is not None:
         order = list(range(rank))
         axes = structural(axes)
-        for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        if not isinstance(axes, (tuple, list)):
+            raise OptionError(f"tensorsolve: axes are a tuple, got {axes!r}")
+        for axis in axes:
             moved = axis_of("tensorsolve", axis, rank)
             order.remove(moved)
             order.append(moved)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, ConcretizationError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, ConcretizationError, DTypeError, OptionError, ShapeError
 from pyc.forks import load
 from pyc.interpreter import bind, bind1, type_of
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import (
     as_lines,
     axes_of,
@@ -96,10 +97,11 @@ def _check_kind(name: str, kind: str | None, stable: bool | None) -> None:
             f"{name}: `kind` and `stable` cannot both be given",
             fix="Leave out both: every kind is the stable one.",
         )
-    if kind is not None and str(kind)[:1].lower() not in ("q", "h", "m", "s"):
-        raise ArgumentError(
-            f"{name}: kind must be 'quicksort', 'heapsort', 'mergesort' or 'stable', got {kind!r}"
-        )
+    first = kind[:1].lower() if isinstance(kind, str) else ""
+    if kind is not None and first not in ("q", "h", "m", "s"):
+        choices.text(name, "kind", kind, ("quicksort", "heapsort", "mergesort", "stable"))
+    if stable is not None:
+        choices.truth(stable)
 
 
 def _sorted(op: str, x: Any, axis: int | None, descending: bool) -> Any:
@@ -131,8 +133,7 @@ def topk(x: Any, k: int, axis: int | None = -1, *, mode: str = "largest") -> tup
     >>> topk([3, 9, 4], 2)
     (array([9, 4]), array([1, 2]))
     """
-    if mode not in ("largest", "smallest"):
-        raise ArgumentError(f"topk: mode must be 'largest' or 'smallest', got {mode!r}")
+    mode = choices.text("topk", "mode", mode, ("largest", "smallest"))
     if not hasattr(k, "__index__"):
         raise DTypeError(f"topk: k must be an integer, got {k!r}")
     x, count = asarray(x), int(k.__index__())
@@ -272,7 +273,8 @@ def quantiles_of(
         raise DTypeError(f"{name}: the fractions must be real numbers, got {q}")
     several = type(q) in (list, tuple) and known_elements(asarray(q)) is None
     numbers = structural(q)
-    if several or hasattr(numbers, "type") or method != "linear" or weights is not None:
+    plain = isinstance(method, str) and method == "linear"
+    if several or hasattr(numbers, "type") or not plain or weights is not None:
         rest = (method, weights, name.startswith("nan"))
         return load("pyc.numpy.quantiles").quantiles(name, x, q, whole, axis, keepdims, *rest)
     kind = np.dtype(q.dtype) if hasattr(q, "dtype") else np.asarray(numbers).dtype
@@ -342,12 +344,13 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     >>> searchsorted([1, 2, 3], 2.5)
     np.int64(2)
     """
-    if side not in ("left", "right"):
-        raise ArgumentError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    side = choices.text("searchsorted", "side", side, ("left", "right"))
     line, values = asarray(a), asarray(v)
     if sorter is not None:
         order = asarray(sorter)
-        if shape_of(order) != shape_of(line):
+        if not shape_of(order):
+            raise OptionError(f"searchsorted: the sorter is a line of indices, got {sorter!r}")
+        if shape_of(order) != shape_of(line) and dtype_of(order).is_integer:
             raise ShapeError(
                 f"searchsorted: the sorter is {type_text(order)}, the line {type_text(line)}",
                 fix="Give the indices that sort the line: `np.argsort(a)`.",
@@ -425,10 +428,15 @@ def isin(
     >>> isin([1, 2, 3], [2, 5])
     array([False,  True, False])
     """
-    del assume_unique
+    choices.truth(assume_unique)  # several have none
+    if isinstance(invert, (list, tuple)):
+        raise OptionError(f"isin: `invert` is True or False, got {invert!r}")
+    invert = choices.truth(invert)
     x, items = asarray(element), ravel(asarray(test_elements))
     whole = all(dtype_of(v).kind in ("bool", "int", "uint") for v in (x, items))
-    if kind not in (None, "sort", "table") or (kind == "table" and not whole):
+    if kind is not None:
+        choices.text("isin", "kind", kind, ("sort", "table"))
+    if kind == "table" and not whole:
         raise ArgumentError(
             f"isin: kind {kind!r} for {type_text(x)} and {type_text(items)}",
             fix="Leave it out: the result is the same.",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyc.errors import ArgumentError, DTypeError, ShapeError
+from pyc.errors import ArgumentError, DTypeError, OptionError, ShapeError
 from pyc.forks import load
 from pyc.interpreter import WEAK, bind1, is_tracing
 from pyc.ir import dtype as dt
@@ -28,6 +28,7 @@ from pyc.numpy.core import (
     is_axis_of_number,
     literal,
     no_bool,
+    no_list,
     part,
     reduced_axes,
     result_dtype,
@@ -61,9 +62,9 @@ def _reduced(name: str, op: str, x: Any, axis: Any, keepdims: bool, empty: Any =
 
 
 def check_keepdims(name: str, keepdims: Any) -> None:
-    """DTypeError: neither True nor False."""
+    """OptionError: neither True nor False."""
     if type(keepdims) is not bool and not isinstance(keepdims, (int, np.bool_)):
-        raise DTypeError(f"{name}: `keepdims` is True or False, got {keepdims!r}")
+        raise OptionError(f"{name}: `keepdims` is True or False, got {keepdims!r}")
 
 
 def _unreduced(op: str, x: Any) -> Any:
@@ -306,6 +307,7 @@ def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def _count(x: Any, axis: Any, name: str) -> int:
+    no_list(name, axis)
     shape = shape_of(x)
     return int(np.prod([shape[k] for k in axes_of(name, axis, len(shape))], dtype=int))
 
@@ -382,12 +384,13 @@ def degrees_less(name: str, ddof: Any, correction: Any) -> float:
 
     raises ArgumentError: it is said twice; DTypeError: no real number
     """
+    given = correction is not np._NoValue
     ddof, correction = structural(ddof), structural(correction)
-    less = ddof if correction is None else correction
-    if correction is not None and type(ddof) in WEAK and ddof:
+    less = correction if given else ddof
+    if given and type(ddof) in WEAK and ddof:
         raise ArgumentError(f"{name}: both `ddof` and `correction`", fix="Give one of them.")
     if isinstance(less, type) or not hasattr(less, "__float__"):
-        raise DTypeError(f"{name}: `ddof` is a real number, got {less!r}")
+        raise OptionError(f"{name}: `ddof` is a real number, got {less!r}")
     return float(less)
 
 
@@ -398,7 +401,7 @@ def var(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    correction: float | None = None,
+    correction: float = np._NoValue,  # type: ignore[assignment]
     mean: Any = None,
 ) -> Any:
     """The mean squared distance from the mean, over n - ddof; two passes. Real also for complex
@@ -430,7 +433,11 @@ def var(
     x = in_floats("var", x, dtype)
     wide = accumulated(x)
     middle = _mean(wide, axis, keepdims=True) if mean is None else asarray(mean)
-    total = sum(squares(subtract(wide, middle)), axis, keepdims=keepdims)
+    apart = subtract(wide, middle)
+    if dtype_of(apart).is_complex and not dtype_of(x).is_complex:  # NumPy looks at `x` only
+        total = sum(multiply(apart, apart), axis, keepdims=keepdims)
+        return divide(total, float(n))
+    total = sum(squares(apart), axis, keepdims=keepdims)
     kind = dtype_of(x).real if dtype is None else dtype_of(x)
     return cast(divide(total, float(n)), kind)
 
@@ -449,7 +456,7 @@ def std(
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    correction: float | None = None,
+    correction: float = np._NoValue,  # type: ignore[assignment]
     mean: Any = None,
 ) -> Any:
     """The square root of `var`.
@@ -496,6 +503,7 @@ def average(
     """
     x = asarray(x)
     if weights is None:
+        axis = tuple(axis) if isinstance(axis, list) else axis
         found = mean(x, axis, keepdims=keepdims)
         scale: Any = literal(_count(x, axis, "average"), dtype_of(found))
     else:

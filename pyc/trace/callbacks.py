@@ -9,8 +9,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import pyc.numpy as pnp
-from pyc.errors import DTypeError, ShapeError
+from pyc.errors import DTypeError, OptionError, ShapeError
+from pyc.numpy import choices
 from pyc.numpy.core import axis_of, to_dtype, to_shape
 from pyc.trace import location
 from pyc.trace.bound import Mapped
@@ -113,20 +116,26 @@ def vectorize(
     >>> vectorize(lambda a, b: a * b + 1)([1, 2], 3).tolist()
     [4, 7]
     """
-    del cache
+    choices.truth(cache)
+    if signature is not None and not isinstance(signature, str):
+        raise OptionError(f"vectorize: `signature` is a text, got {signature!r}")
     options = {"otypes": otypes, "excluded": excluded, "signature": signature}
     if pyfunc is None:
         return functools.partial(vectorize, doc=doc, **options)
     if not callable(pyfunc):
         raise DTypeError(f"vectorize: needs a function, got {pyfunc!r}", place=location.here())
     for what, given in (("otypes", otypes), ("excluded", excluded)):
-        if given is not None and not hasattr(given, "__iter__"):
-            raise DTypeError(
+        if given is not None and (not hasattr(given, "__iter__") or getattr(given, "ndim", 1) == 0):
+            raise OptionError(
                 f"vectorize: `{what}` has one item or several, got {given!r}",
                 fix=f"Give a list: `{what}=[{given!r}]`.",
                 place=location.here(),
             )
-    for each in otypes or ():
+    try:
+        np.vectorize(len, otypes=otypes)
+    except ValueError as error:
+        raise OptionError(f"vectorize: {error}") from None
+    for each in () if otypes is None else otypes:
         to_dtype(each)
     function = pyfunc
 
@@ -134,7 +143,7 @@ def vectorize(
         return vectorized(function, options, args, kwargs)
 
     functools.update_wrapper(elementwise, function)
-    elementwise.__doc__ = doc or function.__doc__
+    elementwise.__doc__ = function.__doc__ if doc is None else doc
     return elementwise
 
 

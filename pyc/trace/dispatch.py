@@ -22,6 +22,7 @@ from pyc.errors import (
     ArgumentError,
     ConcretizationError,
     DTypeError,
+    OptionError,
     TraceError,
     UnsupportedOpError,
 )
@@ -29,7 +30,7 @@ from pyc.interpreter import is_concrete, is_tracing, type_of, weak_type
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.types import ArrayType
-from pyc.numpy import keywords, on_device
+from pyc.numpy import choices, keywords, on_device
 from pyc.numpy.core import separated, to_dtype, value
 from pyc.trace import (
     calling_functions,
@@ -121,7 +122,7 @@ def _nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     found = pnp.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
-    if copy:
+    if choices.copy("np.nan_to_num", copy):
         return found
     _change(x, found, "np.nan_to_num")
     return x if type_of(x).rank else separated(x, (x,))  # `x[()]`, a scalar
@@ -255,7 +256,7 @@ def _places(
     try:
         out, args, kwargs = _without_out(theirs, range(count), given)
         positional, named = _arranged(theirs, ours, args, kwargs)
-    except UnsupportedOpError:
+    except (UnsupportedOpError, ArgumentError):
         return None
     known = len(positional) + len(named) == count + len(names)
     return ([*positional], [*named.items()]) if out is None and known else None
@@ -411,6 +412,8 @@ def _call_ufunc(
     ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: Mapping[str, Any]
 ) -> Any:
     name = f"np.{ufunc.__name__}"
+    if method == "__call__" and options:
+        _check_options(name, ufunc, inputs, options)
     out = next((o for o in options.get("out", ()) if o is not None), None)
     if method == "at":
         array, key, *values = inputs
@@ -429,8 +432,6 @@ def _call_ufunc(
                 fix="Make a new array: `a = a + x`, `y = f(x)`.",
                 place=location.here(),
             )
-        if method == "__call__" and options.get("casting") in keywords.STRICT:
-            _check_casting(ufunc, inputs, options)
         rest = {k: v for k, v in options.items() if k not in ("out", "casting")}
         where = rest.pop("where", True) if method == "__call__" else True
         if where is not True and ufunc is np.power:  # what is not asked for must not fail
@@ -443,8 +444,6 @@ def _call_ufunc(
             f if o is None else _given(o, f, f"{name}: `out=`", where, core)
             for o, f in zip(options["out"], found, strict=True)
         )
-    if method == "__call__" and options.get("casting") in keywords.STRICT:
-        _check_casting(ufunc, inputs, options)
     rest = {k: v for k, v in options.items() if k != "out" and not keywords.changes_nothing(k, v)}
     if method == "__call__":
         ours = counterpart(ufunc)
@@ -542,28 +541,73 @@ def _casts_first(how: str, array: Any, new: Any) -> bool:
     return np.can_cast(given.numpy, old.numpy, "same_kind")
 
 
-def _check_casting(ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]) -> None:
-    """DTypeError where `casting=` rules out a conversion of an input, or of a result to its
-    `out=`. NumPy tells, of no elements."""
-    if ufunc.signature:
+def _check_options(
+    name: str, ufunc: np.ufunc, inputs: Sequence[Any], options: Mapping[str, Any]
+) -> None:
+    """Refuses what NumPy does not take as options of a call of a ufunc; NumPy tells, of no
+    elements.
+
+    raises OptionError: a value that an option never has, or an option that this ufunc has not;
+    DTypeError: `casting=` rules out a conversion of an input, or of a result to its `out=`
+    """
+    where = options.get("where", True)
+    if where is not True and type_of(value(where)).dtype is not dt.b1:
+        raise OptionError(
+            f"{name}: `where` is an array of bools, this is {type_of(value(where))}",
+            fix="Compare it: `where=mask != 0`.",
+            place=location.here(),
+        )
+    asked = {k: v for k, v in options.items() if k in _JUDGED}
+    if ufunc.signature and "where" in options:
+        raise OptionError(
+            f"{name}: has no `where`: its elements are sums", fix=_WHERE, place=location.here()
+        )
+    if not asked:
         return
-    kinds = [weak_type(x) or type_of(x).dtype.numpy for x in map(value, inputs)]
-    given = [np.empty(0, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
-    outs = options.get("out")
-    asked = {k: v for k, v in options.items() if k in ("casting", "dtype")}
-    if outs is not None:
-        asked["out"] = tuple(o if o is None else np.empty(0, type_of(o).dtype.numpy) for o in outs)
+    types = [type_of(x) for x in map(value, inputs)]
+    kinds = [weak_type(x) or t.dtype.numpy for x, t in zip(map(value, inputs), types, strict=True)]
+    if ufunc.signature:
+        if not all(t.rank for t in types):
+            return
+        given = [np.zeros((1,) * t.rank, t.dtype.numpy) for t in types]
+    else:
+        given = [np.empty(0, k) if isinstance(k, np.dtype) else k(1) for k in kinds]
+        outs = options.get("out")
+        if outs is not None:
+            outs = (o if o is None else np.empty(0, type_of(o).dtype.numpy) for o in outs)
+            asked["out"] = tuple(outs)
+    casting = choices.casting(name, options.get("casting", "same_kind"))
+    if casting in keywords.STRICT and "dtype" in options:
+        asked["dtype"] = options["dtype"]
     try:
         with np.errstate(all="ignore"):
             ufunc(*given, **asked)
-    except TypeError:
-        types = ", ".join(str(k) if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+    except np.exceptions.AxisError:
+        return  # told below, of the arrays themselves
+    except (TypeError, ValueError) as error:
+        if type(error) in (TypeError, ValueError):
+            fix = next((_FIXES[k] for k in asked if k in _FIXES), "")
+            told = f"{name}: refused by NumPy: {error}"
+            raise OptionError(told, fix=fix, place=location.here()) from None
+        shown = ", ".join(str(k) if isinstance(k, np.dtype) else k.__name__ for k in kinds)
         raise DTypeError(
-            f"np.{ufunc.__name__}: casting={options['casting']!r} rules out a conversion that "
-            f"operands of {types} need here",
+            f"{name}: casting={casting!r} rules out a conversion that "
+            f"operands of {shown} need here",
             fix="Convert them before, `.astype(dtype)`, or leave `casting` out.",
             place=location.here(),
         ) from None
+
+
+_FIXES = {
+    "axes": "Write a tuple for each input, and for the result.",
+    "axis": "Move the axes before: `np.moveaxis`.",
+    "keepdims": "Leave it out: only sums of vectors keep an axis.",
+    "signature": "Leave it out, or write `dtype=`.",
+}
+"""What to write in place of some options that NumPy refuses."""
+_WHERE = "Choose among the results: `np.where(mask, product, other)`."
+_JUDGED = ("casting", "order", "subok", "signature", "axis", "axes", "keepdims")
+"""Options of ufuncs that NumPy judges."""
 
 
 def _in_type(ufunc: np.ufunc, ours: Function, inputs: Sequence[Any], dtype: Any) -> Any:

@@ -38,7 +38,8 @@ def vectorized(
     raises ArgumentError: a signature that is none, or of another number of arguments or results;
     ShapeError: arguments that do not have the axes that it names, or do not broadcast
     """
-    excluded = set(options.get("excluded") or ())
+    given = options.get("excluded")
+    excluded = set(() if given is None else given)
     places = [k for k in range(len(args)) if k not in excluded]
     names = [n for n in kwargs if n not in excluded]
     arrays = [pnp.asarray(x) for x in (*(args[k] for k in places), *(kwargs[n] for n in names))]

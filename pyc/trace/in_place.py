@@ -15,7 +15,7 @@ import numpy as np
 from pyc.array import Array
 from pyc.errors import DTypeError, TraceError, UnsupportedOpError
 from pyc.interpreter import is_concrete, is_tracing
-from pyc.numpy import keywords
+from pyc.numpy import choices
 from pyc.trace import location, updating
 
 __all__ = [
@@ -74,7 +74,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     NumPy's for a traced `dst`. A NumPy array outside of a trace is changed by NumPy, with NumPy's
     errors.
     raises DTypeError: `casting` does not lead from one dtype to the other, or dst is no array;
-    ShapeError: no fit; UnsupportedOpError: an unknown casting, or `dst` is an `Array`
+    ShapeError: no fit; OptionError, ArgumentError: an unknown casting, or a mask that is not of
+    bools; UnsupportedOpError: `dst` is an `Array`
 
     NumPy: `numpy.copyto`.
 
@@ -87,8 +88,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         source, mask = (np.asarray(x) if type(x) is Array else x for x in (src, where))
         np.copyto(dst, source, casting, mask)  # type: ignore[arg-type]
         return
-    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
-        keywords.refuse("np.copyto", "copyto", "casting")
+    choices.casting("np.copyto", casting)
     _changed(np.copyto, dst, (), lambda: updating.copied_to(dst, src, where, casting))
 
 

@@ -18,7 +18,7 @@ import pyc.numpy as pnp
 from pyc.errors import ConcretizationError, DTypeError, TraceError
 from pyc.forks import load
 from pyc.interpreter import bind1, current, type_of
-from pyc.numpy import keywords
+from pyc.numpy import choices, keywords
 from pyc.numpy.core import to_dtype
 from pyc.numpy.keywords import changes_nothing, refuse
 from pyc.trace import dispatch, location, updating
@@ -155,6 +155,7 @@ class ArrayMethods:
         out."""
         if not changes_nothing("order", order, "astype"):
             refuse("array.astype", "astype", "order")
+        casting = choices.casting("array.astype", casting)
         old, new = type_of(self).dtype, to_dtype(dtype)
         if not np.can_cast(old.numpy, new.numpy, casting):  # type: ignore[arg-type]
             raise DTypeError(f"array.astype: casting={casting!r} does not allow {old} to {new}")

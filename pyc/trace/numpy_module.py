@@ -18,9 +18,10 @@ import numpy as np
 
 import pyc.numpy as pnp
 from pyc.array import Array as DeviceArray
-from pyc.errors import DTypeError, PurityError, UnsupportedOpError
+from pyc.errors import DTypeError, OptionError, PurityError, UnsupportedOpError
 from pyc.interpreter import current, weak_type
 from pyc.ir import dtype as dt
+from pyc.numpy import choices
 from pyc.numpy.core import separated, shape_of
 from pyc.numpy.keywords import options_of_method
 from pyc.reasons import Reason
@@ -341,6 +342,12 @@ def vectorize(function: Any = None, **options: Any) -> Any:
     """`np.vectorize`: of traced values by tracing the function once, for one element."""
     if function is None:
         return lambda f: vectorize(f, **options)
+    choices.truth(options.get("cache", False))
+    try:
+        judged = {k: v for k, v in options.items() if k != "signature" or not isinstance(v, str)}
+        np.vectorize(function, **judged)
+    except (TypeError, ValueError) as error:
+        raise OptionError(f"np.vectorize: {error}", place=location.here()) from None
 
     def elementwise(*args: Any, **named: Any) -> Any:
         (given, keywords), known = concrete((args, named))

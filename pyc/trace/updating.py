@@ -19,6 +19,7 @@ from pyc.errors import (
     IndexOutOfRangeError,
     IntegerRangeError,
     NumericsError,
+    OptionError,
     ShapeError,
 )
 from pyc.forks import load
@@ -196,7 +197,14 @@ def copied_to(array: Any, source: Any, where: Any = True, casting: str = "same_k
     found = _spread("copyto", fitted_kind("copyto", array, source, casting), type_of(array).shape)
     if where is True:
         return found
-    mask = _spread("copyto", cast(value(where), dt.b1), type_of(array).shape)
+    mask = value(where)
+    if type_of(mask).dtype is not dt.b1:
+        raise OptionError(
+            f"copyto: `where` is an array of bools, this is {type_of(mask)}",
+            fix="Compare it: `where=mask != 0`.",
+            place=location.here(),
+        )
+    mask = _spread("copyto", mask, type_of(array).shape)
     return bind1("select", mask, found, array)
 
 

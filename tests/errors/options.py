@@ -309,3 +309,145 @@ def axes_in_a_list(x):
 @given(LINE)
 def array_for_a_type(x):
     return np.sum(x, dtype=x)
+
+
+@given(LINE)
+def copy_by_a_text(x):
+    return np.reshape(x, (2, 2), copy="never")
+
+
+@given(LINE)
+def array_like_a_number(x):
+    return np.require(x, like=3)
+
+
+@given(LINE)
+def more_axes_than_there_are(x):
+    return np.array(x, ndmax=100)
+
+
+@given(LINE)
+def sum_from_a_text(x):
+    return np.sum(x, initial="0")
+
+
+@given(LINE)
+def range_to_no_number(x):
+    return x + np.arange(0, float("nan"))
+
+
+@given(MATRIX)
+def triangle_by_a_list(x):
+    return np.linalg.eigvalsh(x @ x.T, UPLO=["L"])
+
+
+@given(LINE)
+def frequencies_of_no_distance(x):
+    return x + np.fft.fftfreq(4, 0.0)
+
+
+@given(LINE)
+def bins_in_a_range_that_is_a_number(x):
+    return np.histogramdd((x, x), 3, range=4)[0]
+
+
+@given(LINE)
+def argument_by_place_and_by_name(x):
+    return pnp.clip(x, 0, 1, max=2)
+
+
+@given(MATRIX)
+def norm_of_several_orders(x):
+    return np.linalg.norm(x, ord=[1, 2])
+
+
+@given(MATRIX)
+def norm_along_a_list_of_axes(x):
+    return np.linalg.norm(x, axis=[0, 1])
+
+
+@given(MATRIX)
+def contraction_along_no_path(x):
+    return np.einsum("ij,kj,kl->il", x, x, x, optimize=[1, 2])
+
+
+@given(MATRIX)
+def axes_exchanged_by_a_truth(x):
+    return np.transpose(x, axes=True)
+
+
+@given(MATRIX)
+def turned_in_one_axis(x):
+    return np.rot90(x, 1, axes=1)
+
+
+@given(LINE)
+def variance_about_nothing(x):
+    return np.nanvar(x, mean=None)
+
+
+@given(MATRIX)
+def covariance_in_integers(x):
+    return np.cov(x, dtype="int8")
+
+
+@given(MATRIX)
+def solution_along_one_axis(x):
+    return np.linalg.tensorsolve(x, x[0], axes=1)
+
+
+@given(LINE)
+def search_by_one_index(x):
+    return np.searchsorted(x, 1.0, sorter=0)
+
+
+@given(LINE)
+def members_or_others_by_a_list(x):
+    return np.isin(x, [1.0, 2.0], invert=[0])
+
+
+@given(LINE)
+def elements_by_a_signature_that_is_a_number(x):
+    return pnp.vectorize(lambda a: a + 1, signature=3)(x)
+
+
+@given(LINE)
+def elements_of_types_that_there_are_not(x):
+    return pnp.vectorize(lambda a: a + 1, otypes="x")(x)
+
+
+@given(LINE)
+def elements_by_an_array_of_caches(x):
+    return np.vectorize(lambda a: a + 1, excluded=3)(x)
+
+
+@given(MATRIX)
+def product_of_some_elements(x):
+    return np.matmul(x, x.T, where=True)
+
+
+@given(LINE)
+def ufunc_with_an_axis(x):
+    return np.sin(x, axis=0)
+
+
+@given(LINE)
+def ufunc_by_no_signature(x):
+    return np.add(x, 1, signature=None)
+
+
+@given(LINE)
+def copied_where_there_are_numbers(x):
+    y = x.copy()
+    np.copyto(y, 1.0, where=1)
+    return y
+
+
+@given(LINE)
+def flag_that_is_a_fraction(x):
+    return np.zeros_like(x, subok=0.5)
+
+
+@given(LINE)
+def smoothed_over_a_truth(x):
+    return np.unwrap(x, axis=True)

@@ -113,7 +113,7 @@ def test_percentiles_are_traced() -> None:
 
 def test_wrong_methods_and_weights() -> None:
     x = np.arange(4.0)
-    with pytest.raises(ArgumentError, match="there is no method 'middle'"):
+    with pytest.raises(ArgumentError, match=r"method must be .* got 'middle'"):
         pnp.quantile(x, 0.5, method="middle")
     with pytest.raises(ArgumentError, match="weights"):
         pnp.quantile(x, 0.5, weights=x)

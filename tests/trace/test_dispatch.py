@@ -57,7 +57,7 @@ def test_arguments_keep_their_meaning(theirs, ours, args, kwargs, expected, monk
         (np.std, std, (1, np.float32), {}, "dtype"),
         (np.std, std, (), {"where": [True]}, "where"),
         (np.reshape, reshape, ((2, 3), "F"), {}, "order"),
-        (np.clip, clip, (1, 2), {"casting": "equal"}, "casting"),
+        (np.clip, clip, (1, 2), {"dtype": "i4"}, "dtype"),
     ],
 )
 def test_what_has_no_counterpart_is_refused(theirs, ours, args, kwargs, name, monkeypatch) -> None:

@@ -41,6 +41,7 @@ def _summand(x: Any) -> tuple[Any, dt.DType]:
 
 
 def _axes(name: str, axis: Any, x: Any) -> core.Shape:
+    core.no_list(name, axis)
     core.no_bool(name, axis)
     return core.axes_of(name, axis, len(core.shape_of(x)))
 
