@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pyc.backends.owned import owned_buffer
 from pyc.backends.x86_kernel import OFFSET, outermost_parallel, task_count
 from pyc.forks import later
 from pyc.ir import plan as plans
@@ -44,6 +45,7 @@ class Entry:
         self.rotated: dict[int, str] = {}
         self.addresses: dict[int, str] = {}
         self.copies = False
+        self.copies_spread = False
         self.spreads = False
         self.width = target.vector_bytes
 
@@ -97,6 +99,8 @@ class Entry:
         body = "\n".join(self.lines)
         if self.copies:
             self.functions.append(_copy_function(self.width))
+        if self.copies_spread:
+            self.functions.append(_COPY_PIECES)
         parts = [*self.constants]
         parts.append(
             "define i32 @entry(ptr %context, ptr %arguments, ptr %results) #0 {\n"
@@ -161,10 +165,19 @@ class Entry:
             elif isinstance(s, plans.Branch):
                 self._branch(s)
             else:
-                self.copies = True
-                size = self.plan.buffers[s.source].nbytes
-                source, destination = self.slot(s.source), self.slot(s.destination)
-                self.line(f"call void @copy(ptr {destination}, ptr {source}, i64 {size})")
+                self._copy(s)
+
+    def _copy(self, s: plans.Copy) -> None:
+        """Copies a buffer, a large one by the workers."""
+        self.copies = True
+        size = self.plan.buffers[s.source].nbytes
+        source, destination = self.slot(s.source), self.slot(s.destination)
+        if size < _SPREAD_BYTES:
+            self.line(f"call void @copy(ptr {destination}, ptr {source}, i64 {size})")
+            return
+        self.copies_spread = True
+        self._fill([f"ptr {destination}", f"ptr {source}", f"i64 {size}"])
+        self._run("@copy_pieces", str(-(-size // _PIECE_BYTES)))
 
     def _fill(self, fields: Sequence[str]) -> None:
         for k, text in enumerate(fields):
@@ -188,7 +201,9 @@ class Entry:
             return
         addresses = [f"ptr {self.slot(k)}" for k in s.slots]
         self._fill(["ptr %context", *addresses, *(f"i64 {n}" for n in sizes)])
-        self._run(f"@k{self.same[s.kernel]}", tasks)
+        self._run(
+            f"@k{self.same[s.kernel]}", tasks, owned_buffer(outermost_parallel(kernel)) is not None
+        )
         statements = list(walk(kernel.body))
         if any(isinstance(x, Fail) for x in statements):
             site = self.field("error_site", "i64")
@@ -198,8 +213,9 @@ class Entry:
         if any(isinstance(x, While) for x in statements):
             self._poll()
 
-    def _run(self, function: str, tasks: str) -> None:
-        """Calls a function of a range of tasks with the frame, by the workers if there are any."""
+    def _run(self, function: str, tasks: str, evenly: bool = False) -> None:
+        """Calls a function of a range of tasks with the frame, by the workers if there are any.
+        evenly: each takes one range of them, as each range reads everything anew."""
         direct = f"call void {function}(ptr %frame, i64 0, i64 {tasks})"
         if tasks == "1":
             self.line(direct)
@@ -214,7 +230,8 @@ class Entry:
         self.line(f"br i1 {alone}, label %{serial}, label %{spread}")
         self.label(spread)
         pool = self.field("pool")
-        arguments = f"ptr {pool}, ptr {function}, ptr %frame, i64 {tasks}"
+        asked = f"-{tasks}" if evenly else tasks
+        arguments = f"ptr {pool}, ptr {function}, ptr %frame, i64 {asked}"
         self.line(f"call void {parallel}({arguments})")
         self.line(f"br label %{done}")
         self.label(serial)
@@ -417,6 +434,34 @@ done:
 """
 
 
+_PIECE_BYTES = 1 << 18
+"""Bytes that a worker copies at least."""
+_SPREAD_BYTES = 1 << 22
+"""Bytes from which on workers copy: some 0.5 ms on one core."""
+
+
+_COPY_PIECES = f"""\
+define hidden void @copy_pieces(ptr %frame, i64 %begin, i64 %end) #0 {{
+entry:
+  %from.at = getelementptr i8, ptr %frame, i64 8
+  %bytes.at = getelementptr i8, ptr %frame, i64 16
+  %to = load ptr, ptr %frame, align 8
+  %from = load ptr, ptr %from.at, align 8
+  %bytes = load i64, ptr %bytes.at, align 8
+  %first = mul i64 %begin, {_PIECE_BYTES}
+  %past = mul i64 %end, {_PIECE_BYTES}
+  %short = icmp ult i64 %bytes, %past
+  %stop = select i1 %short, i64 %bytes, i64 %past
+  %size = sub i64 %stop, %first
+  %p = getelementptr i8, ptr %to, i64 %first
+  %q = getelementptr i8, ptr %from, i64 %first
+  call void @copy(ptr %p, ptr %q, i64 %size)
+  ret void
+}}
+"""
+"""`copy_pieces(frame, begin, end)`: some pieces of a copy of frame[2] bytes."""
+
+
 def _slots(s: plans.Step) -> tuple[int, ...]:
     """The slots that a step itself names."""
     if isinstance(s, (plans.Launch, plans.Library)):
@@ -435,4 +480,6 @@ def _rotated(s: plans.Step) -> tuple[int, ...]:
 def _frame_fields(plan: Plan, s: plans.Step) -> int:
     if isinstance(s, plans.Launch):
         return 1 + len(s.slots) + len(s.sizes)
+    if isinstance(s, plans.Copy):
+        return 3
     return 1 + len(s.slots) if isinstance(s, plans.Library) else 1

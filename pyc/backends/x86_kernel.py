@@ -9,7 +9,7 @@ the function that the context's `parallel` calls, so no trampoline stands betwee
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from pyc.backends.llvm import INTRINSICS, KernelEmitter
 from pyc.backends.llvm_addresses import Place
 from pyc.backends.llvm_builder import Scope, Value, suffix
 from pyc.backends.llvm_expr import LARGEST_SIZE
+from pyc.backends.owned import owned_buffer, owner_of
 from pyc.ir import dtype as dt
 from pyc.ir.dtype import DType
 from pyc.ir.evaluate_expr import evaluate
@@ -61,6 +62,10 @@ class X86Kernel(KernelEmitter):
     def __init__(self, kernel: Kernel, target: Target, intrinsics: dict[str, str]) -> None:
         super().__init__(kernel, target, intrinsics, X86_INTRINSICS)
         self.parallel = outermost_parallel(kernel)
+        self._range: tuple[Value, Value] | None = None
+        """The first of the tasks whose updates are done, and their number; None: all are."""
+        self._table = owned_buffer(self.parallel)
+        """The buffer of which each task updates a part."""
         self.loads_ahead = target.registers // 2
         self.plain_places = True
         self.quick_gathers = target.quick_gathers
@@ -114,6 +119,39 @@ class X86Kernel(KernelEmitter):
             Value("%begin", dt.i64, root, low=0, high=high),
             Value("%end", dt.i64, root, low=0, high=high),
         )
+
+    def _for(self, s: For) -> None:
+        if s is not self.parallel or self._table is None:
+            super()._for(s)
+            return
+        b = self.builder
+        number = b.emit("sub i64 %end, %begin")
+        alone = b.emit(f"icmp eq i64 {number}, {self.index(s.extent).ref}")  # type: ignore[arg-type]
+        own = (Value("%begin", dt.i64, b.root), Value(number, dt.i64, b.root))
+
+        def updates(of: tuple[Value, Value] | None) -> None:
+            self._range = of
+            self.body(s.body)
+
+        self._branch(
+            Value(alone, dt.b1, b.scope), lambda: updates(None), lambda: updates(own), True
+        )
+
+    def _if(self, s: If) -> None:
+        owner = (
+            owner_of(s, self.parallel.var) if self._table is not None and self.parallel else None
+        )
+        if owner is None:
+            super()._if(s)
+        elif self._range is None:
+            self.body(s.then)
+        else:
+            b, (first, number) = self.builder, self._range
+            task = self.uniform(owner)
+            apart = b.emit(f"sub i64 {task.ref}, {first.ref}")
+            mine = b.emit(f"icmp ult i64 {apart}, {number.ref}")
+            update = partial(self.body, s.then)
+            self._branch(Value(mine, dt.b1, b.scope), update, lambda: None, False)
 
     def scalar_instruction(
         self, name: str, dtype: DType, args: Sequence[Value], scope: Scope

@@ -519,7 +519,10 @@ def rfftfreq(n: Any, d: Any = 1.0, *, dtype: Any = None) -> Any:
 def _frequencies(name: str, numbers: Any, n: int, d: Any, dtype: Any) -> Any:
     choices.one(name, "d", d)
     error = ZeroStepError(f"{name}: samples that are 0 apart have no frequencies")
-    load("pyc.trace.raising").check(not_equal(d, 0), error)
+    if type(d) not in (int, float):
+        load("pyc.trace.raising").check(not_equal(d, 0), error)
+    elif not d:
+        raise error
     if not is_tracing() and type(d) in (int, float):  # known: no program is compiled for it
         with np.errstate(all="ignore"):
             known = numbers * (1.0 / (np.float64(d) * float(n)))

@@ -67,6 +67,7 @@ from pyc.passes.nest import (
     row_length,
     unwrap,
 )
+from pyc.passes.owned_tasks import owned_tasks
 from pyc.passes.packed_columns import packed
 from pyc.passes.reduction import TINY, AcrossLanes, WithinLane
 from pyc.passes.row_stages import SPLIT, RowStages
@@ -149,10 +150,11 @@ class _Scheduler:
         return (self.nest.stage("", self._independent(loops, core), streamed=True),)
 
     def _updates(self, body: Body) -> tuple[Stage, ...]:
-        """Loops with an order: by tasks if they are updates whose order cannot show."""
+        """Loops with an order: by tasks if they are updates, whose order may show or not."""
         kernel = replace(self.nest.kernel, body=body)
         found = update_tasks(self.nest, body)
         if found is None:
+            kernel = owned_tasks(self.nest, body) or kernel
             return (Stage(kernel, tuple(range(len(kernel.buffers)))),)
         place = kernel.buffers.index(found.table)
         others = tuple(k for k in range(len(kernel.buffers)) if k != place)

@@ -1,9 +1,11 @@
 """LLVM IR of the worker pool.
 
     void parallel(ptr pool, ptr function, ptr frame, i64 tasks)
-        calls function(frame, begin, end) so that [0, tasks) is covered once, and returns after
-        the last call; a pool that is busy (another thread, or a nested call) runs nothing: the
-        caller then does all tasks itself
+        calls function(frame, begin, end) so that [0, |tasks|) is covered once, and returns after
+        the last call. Below zero the ranges are even shares, one for each of four threads and
+        more, as each reads what all tasks read: fewer run nothing. Else they are quarters of even
+        shares. A pool that is busy (another thread, or a nested call) runs nothing: the caller
+        then does all tasks itself
     i32 stop_workers(ptr pool)      ends and joins the workers; 1 if the pool is busy
 
 One word, `state`, makes helping optional. It holds the number of the region (32 bits), whether it
@@ -28,6 +30,7 @@ TEXT = """
 ; --- worker pool
 @pool = hidden global %pool zeroinitializer, align 64
 
+declare i64 @llvm.abs.i64(i64, i1)
 declare i64 @llvm.readcyclecounter()
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.x86.sse.ldmxcsr(ptr)
@@ -243,14 +246,17 @@ end:
   ret i32 %all
 }
 
-define hidden void @parallel(ptr %pool, ptr %function, ptr %frame, i64 %tasks) nounwind {
+define hidden void @parallel(ptr %pool, ptr %function, ptr %frame, i64 %asked) nounwind {
 entry:
+  %even = icmp slt i64 %asked, 0
+  %tasks = call i64 @llvm.abs.i64(i64 %asked, i1 true)
   %wanted.at = getelementptr %pool, ptr %pool, i64 0, i32 $pool_wanted
   %wanted = load atomic i32, ptr %wanted.at monotonic, align 4
   %wanted64 = zext i32 %wanted to i64
   %few = icmp ult i64 %tasks, %wanted64
   %useful = select i1 %few, i64 %tasks, i64 %wanted64
-  %alone = icmp ult i64 %useful, 2
+  %least = select i1 %even, i64 4, i64 2
+  %alone = icmp ult i64 %useful, %least
   br i1 %alone, label %serial, label %lock
 serial:
   %any = icmp ne i64 %tasks, 0
@@ -297,7 +303,11 @@ open:
   %quarters = shl i64 %useful, 2
   %share = udiv i64 %tasks, %quarters
   %tiny = icmp eq i64 %share, 0
-  %run = select i1 %tiny, i64 1, i64 %share
+  %several = select i1 %tiny, i64 1, i64 %share
+  %rounded = add i64 %tasks, %useful
+  %above = sub i64 %rounded, 1
+  %whole = udiv i64 %above, %useful
+  %run = select i1 %even, i64 %whole, i64 %several
   store i64 %run, ptr %run.at
   %old = load atomic i64, ptr %pool monotonic, align 8
   %region = lshr i64 %old, 32
