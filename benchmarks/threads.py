@@ -35,12 +35,19 @@ def main() -> int:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((8192, 4096)).astype(np.float32)
     a = rng.standard_normal((2048, 2048)).astype(np.float32)
+    line, values = x.reshape(-1)[: 1 << 23], x.reshape(-1)[: 1 << 22]
+    places = rng.integers(0, line.size, values.size)
+    ordered = np.sort(places)
     cases: dict[str, tuple[Any, tuple[Any, ...]]] = {
         "softmax 8192 x 4096": (softmax, (x,)),
         "sum of all": (lambda v: v.sum(), (x,)),
         "sum along axis 0": (lambda v: v.sum(axis=0), (x,)),
         "exp chain": (lambda v: np.exp(np.sin(v)) * v, (x,)),
         "matmul 2048": (lambda v: v @ v, (a,)),
+        "set 4 Mi": (lambda v, i, w: v.at[i].set(w), (line, places, values)),
+        "add 4 Mi": (lambda v, i, w: v.at[i].add(w), (line, places, values)),
+        "set 4 Mi, ascending": (lambda v, i, w: v.at[i].set(w), (line, ordered, values)),
+        "add 4 Mi, ascending": (lambda v, i, w: v.at[i].add(w), (line, ordered, values)),
     }
     counts = [n for n in (1, 2, 4, 8, 16, 32) if n <= (os.cpu_count() or 1)]
     report: dict[str, Any] = {"cpus": os.cpu_count(), "milliseconds": {}}

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pyc.errors import ArgumentError, OptionError
+from pyc.numpy import core
 from pyc.numpy.core import MOST_AXES, known_elements, structural
 
 CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -34,12 +35,12 @@ def text(name: str, option: str, given: Any, allowed: Sequence[str]) -> str:
     raise error(f"{name}: {option} must be {_or(allowed)}, got {shown}")
 
 
-def order(name: str, given: Any, allowed: Sequence[str] = ORDERS) -> str | None:
+def order(name: str, given: Any) -> str | None:
     """`order=` in capitals, None if it is not given; errors as of `text`."""
     if given is None:
         return None
     given = given.upper() if isinstance(given, str) else given
-    return text(name, "order", given, allowed)
+    return text(name, "order", given, ORDERS)
 
 
 def no_fields(name: str, given: Any) -> None:
@@ -98,10 +99,9 @@ def truth(given: Any) -> bool:
 
 def integer(name: str, option: str, given: Any) -> int:
     """An option that is an integer and no bool. OptionError: something else."""
-    found = structural(given)
-    if type(found) is bool or not hasattr(found, "__index__"):
+    if type(structural(given)) is bool:
         raise OptionError(f"{name}: {option} must be an integer, got {given!r}")
-    return int(found.__index__())
+    return core.integer(name, option, given)
 
 
 def one(name: str, option: str, given: Any) -> None:

@@ -18,7 +18,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pyc import wrong_arguments
 from pyc.array import Array, moved
 from pyc.device import device_named
 from pyc.errors import ArgumentError, DTypeError, OptionError, UnsupportedOpError
@@ -64,7 +63,15 @@ _UFUNC = ("out", "where", "casting", "order", "dtype", "subok", "signature", "ax
 """What every ufunc takes, which Python cannot tell before NumPy 2.4."""
 
 _OF_UFUNCS = (
-    *("dtype", "axis", "axes", "keepdims", "casting", "order", "subok", "signature", "where"),
+    "dtype",
+    "axis",
+    "axes",
+    "keepdims",
+    "casting",
+    "order",
+    "subok",
+    "signature",
+    "where",
 )
 """What `pyc.trace.dispatch` does for ufuncs, or refuses."""
 _METHODS = ("accumulate", "at", "outer", "reduce", "reduceat")
@@ -319,7 +326,8 @@ def explained(
         except (TypeError, ValueError, MemoryError) as error:
             entered = error.__traceback__ is not None and error.__traceback__.tb_next is not None
             if entered or not isinstance(error, TypeError):
-                clearer = wrong_arguments.of_pyc(error, shown, function, args, kwargs)
+                of_pyc = load("pyc.wrong_arguments").of_pyc
+                clearer = of_pyc(error, shown, function, args, kwargs)
                 if clearer is None:
                     raise
                 raise clearer from error

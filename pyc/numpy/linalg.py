@@ -22,6 +22,7 @@ from pyc.numpy.core import (
     cast,
     dtype_of,
     integer,
+    no_list,
     shape_of,
     structural,
     type_text,
@@ -358,8 +359,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is None and rank != 2:
         raise ShapeError(f"norm: ord {ord!r} of {type_text(x)} needs an axis")
     places = tuple(range(rank)) if axis is None else axis
-    if isinstance(places, list):
-        raise OptionError(f"norm: several axes are a tuple, got {axis}")
+    no_list("norm", axis)
     if not isinstance(places, tuple):
         return vector_norm(x, axis=places, keepdims=keepdims, ord=2 if ord is None else ord)
     axes_of("norm", tuple(places), rank)

@@ -552,11 +552,7 @@ def _check_options(
     """
     where = options.get("where", True)
     if where is not True and type_of(value(where)).dtype is not dt.b1:
-        raise OptionError(
-            f"{name}: `where` is an array of bools, this is {type_of(value(where))}",
-            fix="Compare it: `where=mask != 0`.",
-            place=location.here(),
-        )
+        raise updating.no_mask(name, value(where))
     asked = {k: v for k, v in options.items() if k in _JUDGED}
     if ufunc.signature and "where" in options:
         raise OptionError(

@@ -63,6 +63,15 @@ def fitted(what: str, array: Any, found: Any, core: int | None = 0) -> Any:
     return cast(found, old.dtype)
 
 
+def no_mask(what: str, given: Any) -> OptionError:
+    """The error for a `where=` that is not of bools."""
+    return OptionError(
+        f"{what}: `where` is an array of bools, this is {type_of(given)}",
+        fix="Compare it: `where=mask != 0`.",
+        place=location.here(),
+    )
+
+
 def under_mask(what: str, array: Any, new: Any, where: Any) -> Any:
     """`array` with the elements of `new`, which has its type, where `where` holds.
 
@@ -70,11 +79,7 @@ def under_mask(what: str, array: Any, new: Any, where: Any) -> Any:
     """
     mask, shape = pnp.asarray(where), type_of(array).shape
     if mask.dtype != np.bool_ and not isinstance(where, (list, tuple)):
-        raise DTypeError(
-            f"{what}: `where` is an array of bools, this is {type_of(mask)}",
-            fix="Compare it: `where=mask != 0`.",
-            place=location.here(),
-        )
+        raise no_mask(what, mask)
     if not fits(mask.shape, shape):
         raise ShapeError(
             f"{what}: `where` of shape {mask.shape} does not broadcast to the array's, {shape}",
@@ -199,11 +204,7 @@ def copied_to(array: Any, source: Any, where: Any = True, casting: str = "same_k
         return found
     mask = value(where)
     if type_of(mask).dtype is not dt.b1:
-        raise OptionError(
-            f"copyto: `where` is an array of bools, this is {type_of(mask)}",
-            fix="Compare it: `where=mask != 0`.",
-            place=location.here(),
-        )
+        raise no_mask("copyto", mask)
     mask = _spread("copyto", mask, type_of(array).shape)
     return bind1("select", mask, found, array)
 

@@ -35,7 +35,7 @@ UFUNCS = ("add", "sin", "divmod", "isnan", "power", "matmul", "vecdot", "logical
 LEFT_OUT = ("empty", "empty_like", "from_dlpack")
 """Their elements are whatever was in memory, or they share it."""
 
-WITHOUT_REASON = (AttributeError, IndexError, KeyError, RuntimeError)
+WITHOUT_REASON = (AttributeError, IndexError, KeyError)
 """Classes of errors that NumPy's own code runs into where it takes an argument for another kind of
 thing, as `1.upper()`: pyc says what is wrong in one of its own."""
 

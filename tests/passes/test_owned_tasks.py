@@ -19,8 +19,9 @@ from pyc.backends.base import SiteFailed
 from pyc.backends.oracle import PlanFailure, run_plan
 from pyc.backends.owned import owned_buffer
 from pyc.backends.x86_kernel import outermost_parallel
+from pyc.frozen import replace
 from pyc.ir import dtype as dt
-from pyc.ir.expr import Var, const
+from pyc.ir.expr import Load, Var, const
 from pyc.ir.loops import Buffer, For, If, Kernel, Kind, Store
 from pyc.ir.plan import Plan
 from pyc.ir.target import SM_90, X86_64_V3, X86_64_V4
@@ -149,11 +150,13 @@ def test_many_updates_of_a_long_buffer_are_numpys(how: str, order: str) -> None:
     assert found.tobytes() == wanted_of(how, x, places, values).tobytes()
 
 
-def _loop(condition: Any, value: Any) -> For:
+_TABLE = Buffer("table", dt.f64, (64,), role="inout")
+
+
+def _loop(condition: Any, value: Any, kind: Kind = Kind.SERIAL) -> For:
     task, step = Var("task"), Var("step")
-    table = Buffer("table", dt.f64, (64,), role="inout")
-    store = Store(table, (step,), value(task, step))
-    inner = For(step, 64, Kind.SERIAL, (If(condition(task, step), (store,)),))
+    store = Store(_TABLE, (step,), value(task, step))
+    inner = For(step, 64, kind, (If(condition(task, step), (store,)),))
     return For(task, 4, Kind.PARALLEL, (inner,))
 
 
@@ -165,6 +168,12 @@ def test_what_else_a_task_is_asked_for_is_no_part() -> None:
     assert owned_buffer(_loop(lambda t, s: (s >> 4) < t, plain)) is None
     assert owned_buffer(_loop(lambda t, s: (s >> t).equal(t), plain)) is None
     assert owned_buffer(_loop(part, lambda t, s: t.cast(dt.f64))) is None
+    assert owned_buffer(_loop(part, plain, Kind.VECTOR)) is None
+    assert owned_buffer(_loop(part, lambda t, s: Load(_TABLE, (s,)))) is None
+    loop = _loop(part, plain)
+    other = Buffer("other", dt.f64, (1,), role="inout")
+    stored = Store(other, (const(0),), const(1.0, dt.f64))
+    assert owned_buffer(replace(loop, body=(*loop.body, stored))) is None
     assert owned_buffer(None) is None
 
 
